@@ -1,0 +1,33 @@
+// Chooses, once per call, the kernels compiled for the best instruction set this machine has.
+//
+// A kernel `f` is declared here in every namespace it is compiled for (see CMakeLists.txt) and
+// called as CK_DISPATCH(f)(arguments…).
+#pragma once
+
+#if defined(CK_HAVE_AVX2) && defined(_MSC_VER)
+#include <intrin.h>
+#endif
+
+namespace closeknit {
+
+inline bool has_avx2() {
+#if !defined(CK_HAVE_AVX2)
+  return false;
+#elif defined(_MSC_VER)
+  int leaf[4];
+  __cpuid(leaf, 1);
+  const bool fma_and_os = (leaf[2] & (1 << 12)) && (leaf[2] & (1 << 27));
+  __cpuidex(leaf, 7, 0);
+  return fma_and_os && (leaf[1] & (1 << 5)) && (_xgetbv(0) & 6) == 6;
+#else
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+}
+
+}  // namespace closeknit
+
+#if defined(CK_HAVE_AVX2)
+#define CK_DISPATCH(f) (closeknit::has_avx2() ? closeknit::avx2::f : closeknit::baseline::f)
+#else
+#define CK_DISPATCH(f) (closeknit::baseline::f)
+#endif

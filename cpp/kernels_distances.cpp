@@ -1,0 +1,2 @@
+// Squared Euclidean distances between chosen pairs of rows.
+#include "kernels_distances.h"

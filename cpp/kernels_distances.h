@@ -1,0 +1,2 @@
+// Squared Euclidean distances between chosen pairs of rows.
+#pragma once
