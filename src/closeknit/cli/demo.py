@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from closeknit.cli.errors import CommandError
+from closeknit.cli.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +68,8 @@ def run(output: Path, perplexity: float) -> Summary:
 
     figure = _new_figure(output)
     X, digits = load_digits(return_X_y=True)
-    with _replacing(output) as file:
+    _check_perplexity(perplexity, n_others=len(X) - 1)
+    with replacing(output) as file:
         affinities, seconds = _fit(X, perplexity)
         _draw(figure, X, digits, affinities.sigmas_, perplexity)
         figure.savefig(file, format=_format(output), dpi=200, bbox_inches="tight", pad_inches=0.15)
@@ -99,17 +98,19 @@ def report(summary: Summary, *, as_json: bool) -> None:
     console.print(f"Figure: {summary.output}", soft_wrap=True, markup=False, highlight=False)
 
 
+def _check_perplexity(perplexity: float, n_others: int) -> None:
+    if not 1 < perplexity < n_others:
+        raise CommandError(
+            f"--perplexity {perplexity:g} is out of range: every digit has {n_others} others, "
+            f"so choose a number above 1 and below {n_others}",
+            exit_code=2,
+        )
+
+
 def _fit(X: NDArray[Any], perplexity: float) -> tuple[EntropicAffinities, float]:
     from closeknit import EntropicAffinities
     from closeknit.exceptions import NoBandwidthWarning
 
-    limit = len(X) - 1
-    if not 1 < perplexity < limit:
-        raise CommandError(
-            f"--perplexity {perplexity:g} is out of range: each of the {len(X)} digits has {limit} "
-            f"others, so choose a number above 1 and below {limit}",
-            exit_code=2,
-        )
     estimator = EntropicAffinities(perplexity=perplexity)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoBandwidthWarning)  # the table counts these rows
@@ -186,22 +187,3 @@ def _draw(
     plot_sigmas_by_class(sigmas, digits, ax=right)
     right.set(xlabel="digit", title="digit by digit, bar at the median")
     figure.suptitle(f"Bandwidths σ of scikit-learn's digits at perplexity K = {perplexity:g}")
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file beside `path` that takes its place only when the block has succeeded."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        if path.is_dir():
-            raise IsADirectoryError(None, "it is a folder")
-        try:
-            with temporary.open("xb") as file:
-                yield file
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise CommandError(
-            f"cannot write {path}: {error.strerror or error}; choose another --output"
-        ) from error
