@@ -1,0 +1,26 @@
+"""The command line: ``closeknit demo`` and ``closeknit info``.
+
+This module and `errors` import nothing heavy, so that ``closeknit --help`` answers at once and a
+missing extra is reported in one line.
+"""
+
+from importlib.util import find_spec
+
+from closeknit.cli.errors import CommandError, reported_errors
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line, the entry point of the ``closeknit`` script."""
+    with reported_errors():
+        for package in ("typer", "rich"):
+            if find_spec(package) is None:
+                raise CommandError(
+                    f"the command line needs {package}, which is not installed; "
+                    'run: pip install "closeknit[cli]"',
+                    exit_code=2,
+                )
+        from closeknit.cli.app import app
+
+        app(prog_name="closeknit")
