@@ -114,28 +114,34 @@ void project(const RowsOwner& rows, In<double, 1> center, In<double, 2> basis, O
 
 void search_cells(const RowsOwner& query_rows, const RowsOwner& point_rows,
                   std::optional<In<double, 1>> addend, const SketchOwner& sketch,
+                  const SketchOwner& centers, In<double, 1> cell_radii, In<double, 1> cell_slacks,
                   In<float, 2> query_sketches, In<double, 1> query_sq_norms,
                   std::optional<In<std::int32_t, 1>> self, In<std::int64_t, 1> order,
-                  In<std::int64_t, 1> task_offsets, In<std::int32_t, 1> task_cells,
-                  In<std::int32_t, 2> probes, std::int64_t n_candidates, double sketch_unit,
+                  In<std::int64_t, 1> task_offsets, std::int64_t n_probes,
+                  std::int64_t n_candidates, double sketch_unit, double margin,
                   float residual_weight, bool exact, Out<std::int32_t, 2> indices,
                   Out<double, 2> sq_distances, Out<std::int64_t, 1> evaluated, int n_threads) {
   require_comparable(query_rows, point_rows);
-  require(static_cast<std::int64_t>(query_sketches.shape(1)) == sketch.view.n_coordinates,
-          "queries and points need sketches of one length");
+  require(static_cast<std::int64_t>(query_sketches.shape(1)) == sketch.view.n_coordinates &&
+              centers.view.n_coordinates == sketch.view.n_coordinates,
+          "queries, points and centres need sketches of one length");
+  require(n_probes >= 1 && n_probes <= sketch.view.n_cells && n_candidates >= 1,
+          "n_probes must lie between 1 and the number of cells");
   const closeknit::Queries queries = {query_sketches.data(),
                                       query_sq_norms.data(),
                                       self ? self->data() : nullptr,
                                       order.data(),
                                       task_offsets.data(),
-                                      task_cells.data(),
                                       static_cast<std::int64_t>(query_sketches.shape(0)),
-                                      static_cast<std::int64_t>(task_cells.shape(0))};
-  const closeknit::SearchPlan plan = {probes.data(),
-                                      static_cast<std::int64_t>(probes.shape(1)),
+                                      static_cast<std::int64_t>(task_offsets.shape(0)) - 1};
+  const closeknit::SearchPlan plan = {&centers.view,
+                                      cell_radii.data(),
+                                      cell_slacks.data(),
+                                      n_probes,
                                       n_candidates,
                                       static_cast<std::int64_t>(indices.shape(1)),
                                       sketch_unit,
+                                      margin,
                                       residual_weight,
                                       exact};
   const closeknit::Answers answers = {indices.data(), sq_distances.data(), evaluated.data()};
@@ -161,8 +167,8 @@ void bind_neighbors(nb::module_& m) {
   m.def("project", &project, "rows"_a, "center"_a, "basis"_a, "out"_a, "sq_norms"_a,
         "n_threads"_a);
   m.def("search_cells", &search_cells, "query_rows"_a, "point_rows"_a, "addend"_a.none(),
-        "sketch"_a, "query_sketches"_a, "query_sq_norms"_a, "self"_a.none(), "order"_a,
-        "task_offsets"_a, "task_cells"_a, "probes"_a, "n_candidates"_a, "sketch_unit"_a,
-        "residual_weight"_a, "exact"_a, "indices"_a, "sq_distances"_a, "evaluated"_a,
-        "n_threads"_a);
+        "sketch"_a, "centers"_a, "cell_radii"_a, "cell_slacks"_a, "query_sketches"_a,
+        "query_sq_norms"_a, "self"_a.none(), "order"_a, "task_offsets"_a, "n_probes"_a,
+        "n_candidates"_a, "sketch_unit"_a, "margin"_a, "residual_weight"_a, "exact"_a,
+        "indices"_a, "sq_distances"_a, "evaluated"_a, "n_threads"_a);
 }

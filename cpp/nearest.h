@@ -72,16 +72,14 @@ class Smallest {
     if (static_cast<std::int64_t>(kept_.size()) == room_) shrink();
   }
 
-  // The wanted ones, smallest first.
-  const std::vector<Candidate<float>>& by_value() {
+  // The wanted ones, by index.
+  const std::vector<Candidate<float>>& by_point() {
     if (static_cast<std::int64_t>(kept_.size()) > wanted_) shrink();
-    std::sort(kept_.begin(), kept_.end());
+    std::sort(kept_.begin(), kept_.end(), ByPoint());
     return kept_;
   }
 
-  void sort_by_point() { std::sort(kept_.begin(), kept_.end(), ByPoint()); }
-
-  bool contains(std::int32_t point) const {  // after sort_by_point
+  bool contains(std::int32_t point) const {  // after by_point()
     return std::binary_search(kept_.begin(), kept_.end(), Candidate<float>{0, point}, ByPoint());
   }
 

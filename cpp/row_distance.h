@@ -13,12 +13,14 @@
 
 namespace closeknit::CK_ISA {
 
-constexpr int kSums = 16;  // independent sums, enough to keep four float64 vectors in flight
+constexpr int kSums = 16;  // independent sums: four float64 vectors in flight
 
-inline double total(const double* sums) {
-  double quarter[4];
-  for (int l = 0; l < 4; ++l) quarter[l] = (sums[l] + sums[l + 4]) + (sums[l + 8] + sums[l + 12]);
-  return (quarter[0] + quarter[2]) + (quarter[1] + quarter[3]);
+inline double total(const Vec4d* sums) {
+  Vec4d sum = sums[0], other = sums[2];
+  sum += sums[1];
+  other += sums[3];
+  sum += other;
+  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
 template <class T>
@@ -32,6 +34,18 @@ struct DenseRows {
   const T* operator[](std::int64_t i) const { return values + i * n_features; }
 };
 
+template <class T>
+inline void prefetch(const DenseRows<T>& rows, std::int64_t i) {
+#if defined(__GNUC__) || defined(__clang__)
+  const char* row = reinterpret_cast<const char*>(rows[i]);
+  for (std::int64_t b = 0; b < rows.n_features * static_cast<std::int64_t>(sizeof(T)); b += 64) {
+    __builtin_prefetch(row + b);
+  }
+#else
+  (void)rows, (void)i;
+#endif
+}
+
 // Stops early, with infinity, once the sum is known to exceed `limit`.
 template <class T>
 inline double sq_distance(const DenseRows<T>& a, std::int64_t i, const DenseRows<T>& b,
@@ -39,24 +53,23 @@ inline double sq_distance(const DenseRows<T>& a, std::int64_t i, const DenseRows
   constexpr std::int64_t stretch = 8 * kSums;  // how far to go between two looks at the limit
   const T* x = a[i];
   const T* y = b[j];
-  const std::int64_t n = a.n_features;
-  double sums[kSums] = {};
-  std::int64_t k = 0;
-  while (k + kSums <= n) {
-    const std::int64_t stop = std::min(n - kSums, k + stretch - kSums);
-    for (; k <= stop; k += kSums) {
-      for (int l = 0; l < kSums; ++l) {
-        const double gap = static_cast<double>(x[k + l]) - static_cast<double>(y[k + l]);
-        sums[l] += gap * gap;
+  const std::int64_t n = a.n_features, n_whole = n - n % kSums;
+  Vec4d sums[4] = {};
+  for (std::int64_t k = 0; k < n_whole;) {
+    for (const std::int64_t stop = std::min(n_whole, k + stretch); k < stop; k += kSums) {
+      for (int v = 0; v < 4; ++v) {
+        const Vec4d gap = load_double(x + k + 4 * v) - load_double(y + k + 4 * v);
+        sums[v] += gap * gap;
       }
     }
-    if (k + kSums <= n && total(sums) > limit) return std::numeric_limits<double>::infinity();
+    if (k < n_whole && total(sums) > limit) return std::numeric_limits<double>::infinity();
   }
-  for (int l = 0; k < n; ++k, ++l) {
+  double sum = total(sums);
+  for (std::int64_t k = n_whole; k < n; ++k) {
     const double gap = static_cast<double>(x[k]) - static_cast<double>(y[k]);
-    sums[l] += gap * gap;
+    sum += gap * gap;
   }
-  return total(sums);
+  return sum;
 }
 
 template <class T>
@@ -68,6 +81,9 @@ struct SparseRows {
   explicit SparseRows(const Rows& rows)
       : values(static_cast<const T*>(rows.values)), indptr(rows.indptr), indices(rows.indices) {}
 };
+
+template <class T>
+inline void prefetch(const SparseRows<T>&, std::int64_t) {}  // rows are short, and found late
 
 template <class T>
 inline double sq_distance(const SparseRows<T>& a, std::int64_t i, const SparseRows<T>& b,

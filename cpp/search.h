@@ -23,19 +23,21 @@ struct Queries {
   const float* sketches;             // (n_queries, n_coordinates)
   const double* sq_norms;            // (n_queries): of the sketches, less the rounding margin
   const std::int32_t* self;          // (n_queries): a point that may not be an answer, or null
-  const std::int64_t* order;         // (n_queries): the queries, cell by cell
+  const std::int64_t* order;         // (n_queries): near ones together, only for speed
   const std::int64_t* task_offsets;  // (n_tasks + 1): into order
-  const std::int32_t* task_cells;    // (n_tasks): the cell whose probes a task follows
   std::int64_t n_queries;
   std::int64_t n_tasks;
 };
 
 struct SearchPlan {
-  const std::int32_t* probes;  // (n_cells, n_probes): where to look first
-  std::int64_t n_probes;
-  std::int64_t n_candidates;   // how many of them get their true distance
+  const Sketch* centers;       // the cells' centres, themselves in one cell
+  const double* cell_radii;    // (n_cells): how far a cell's points lie from its centre, at most
+  const double* cell_slacks;   // (n_cells): the largest rounding margin among its points
+  std::int64_t n_probes;       // how many cells each query looks into first
+  std::int64_t n_candidates;   // how many of the points met there get their true distance
   std::int64_t n_neighbors;
   double sketch_unit;          // a squared distance times this is one of the sketch
+  double margin;               // what sq_norms were reduced by, relatively
   float residual_weight;       // ρ: how parallel two residuals are expected to be
   bool exact;                  // look at every other point that could be nearer, too
 };

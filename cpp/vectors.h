@@ -31,6 +31,16 @@ struct Lanes {
     for (int i = 0; i < N; ++i) c.lane[i] = a * b.lane[i];
     return c;
   }
+  friend Lanes operator*(const Lanes& a, const Lanes& b) {
+    Lanes c;
+    for (int i = 0; i < N; ++i) c.lane[i] = a.lane[i] * b.lane[i];
+    return c;
+  }
+  friend Lanes operator-(const Lanes& a, const Lanes& b) {
+    Lanes c;
+    for (int i = 0; i < N; ++i) c.lane[i] = a.lane[i] - b.lane[i];
+    return c;
+  }
 };
 using Vec8f = Lanes<float, 8>;
 using Vec4d = Lanes<double, 4>;
@@ -59,6 +69,17 @@ inline typename VectorOf<T>::type load(const T* p) {
 template <class T>
 inline void store(T* p, const typename VectorOf<T>::type& v) {
   std::memcpy(p, &v, sizeof v);
+}
+
+// Four numbers as float64.
+inline Vec4d load_double(const double* p) { return load(p); }
+inline Vec4d load_double(const float* p) {
+#if defined(__AVX2__)
+  return (Vec4d)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#else
+  const double widened[4] = {p[0], p[1], p[2], p[3]};
+  return load(widened);
+#endif
 }
 
 // Is any of the 16 values at p at most t? The common answer is no, and must be cheap.
