@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from closeknit import _core
 
-__all__ = ["Data", "as_rows", "candidate_distances", "take_rows"]
+__all__ = ["Data", "as_rows", "candidate_distances"]
 
 Data: TypeAlias = Any  # an (n_samples, n_features) array or CSR matrix of float32 or float64
 
@@ -25,11 +25,6 @@ def as_rows(X: Data) -> _core.Rows:
             X.shape[1],
         )
     return _core.Rows(np.ascontiguousarray(X))
-
-
-def take_rows(X: Data, rows: npt.NDArray[np.intp] | slice) -> Data:
-    """Take some rows of a dense or CSR matrix."""
-    return X[rows]
 
 
 def candidate_distances(
