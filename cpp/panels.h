@@ -1,0 +1,50 @@
+// Inner products of many vectors with many vectors, in an order of summation that never changes.
+//
+// BLAS would be as fast, but its rounding depends on the shape of the block, on where in the block
+// a row stands and on the number of threads. Here every product is one chain of multiply-adds
+// over the coordinates, so a row's numbers do not depend on its companions.
+#pragma once
+
+#include "vectors.h"
+
+#include <cstdint>
+
+namespace closeknit::CK_ISA {
+
+// Six rows by two vectors of columns keep twelve sums in registers, which is what hides the
+// latency of the multiply-add on machines with sixteen registers.
+constexpr int kTileRows = 6;
+template <class T>
+constexpr int kTileColumns = 2 * VectorOf<T>::lanes;
+
+// out[r * stride + c] = Σ_k rows[k][r] panel[k][c], for one tile.
+template <class T>
+inline void tile_products(std::int64_t n_coordinates, const T* rows, const T* panel, T* out,
+                          std::int64_t stride) {
+  using V = typename VectorOf<T>::type;
+  constexpr int lanes = VectorOf<T>::lanes;
+  V sums[kTileRows][2] = {};
+  for (std::int64_t k = 0; k < n_coordinates; ++k) {
+    const V left = load(panel), right = load(panel + lanes);
+    panel += 2 * lanes;
+    for (int r = 0; r < kTileRows; ++r) {
+      sums[r][0] += rows[r] * left;
+      sums[r][1] += rows[r] * right;
+    }
+    rows += kTileRows;
+  }
+  for (int r = 0; r < kTileRows; ++r) {
+    store(out + r * stride, sums[r][0]);
+    store(out + r * stride + lanes, sums[r][1]);
+  }
+}
+
+// Lays up to kTileRows rows side by side, coordinate by coordinate; missing rows are zero.
+inline void pack_rows(const float* const* rows, int n_rows, std::int64_t n_coordinates,
+                      float* packed) {
+  for (std::int64_t k = 0; k < n_coordinates; ++k) {
+    for (int r = 0; r < kTileRows; ++r) packed[k * kTileRows + r] = r < n_rows ? rows[r][k] : 0.0f;
+  }
+}
+
+}  // namespace closeknit::CK_ISA

@@ -1,0 +1,41 @@
+"""Who is near whom.
+
+A search is an index fitted to points and asked for neighbours; the answer is a `Neighbors`::
+
+    find_neighbors(X, 90)                        # the short way
+    index = make_index("cosine", "exact").fit(X) # the long way, for new points, too
+    index.self_neighbors(90)
+    index.query(X_new, 90)
+
+Indices differ in how they search, not in what they answer::
+
+    ExactIndex        k-d tree, or sketches with a proof; sparse products
+    ApproximateIndex  sketches without the proof, to a measured recall
+    PairwiseIndex     any metric of scikit-learn, row by row
+    PrecomputedIndex  distances or a graph given by the user
+    EstimatorIndex    anything like scikit-learn's KNeighborsTransformer
+
+Euclidean searches turn a metric into plain squared distances (``_geometry.py``), put equal points
+in one place (``_distinct.py``) and leave the search to an engine (``_tree.py``,
+``_sketch_engine.py``, ``_sparse.py``). Distances that users see always come from one compiled
+kernel that sums squares of differences in float64.
+"""
+
+from closeknit.neighbors.external import EstimatorIndex
+from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
+from closeknit.neighbors.pairwise import PairwiseIndex
+from closeknit.neighbors.precomputed import PrecomputedIndex
+from closeknit.neighbors.result import Neighbors
+from closeknit.neighbors.search import find_neighbors, make_index
+
+__all__ = [
+    "ApproximateIndex",
+    "EstimatorIndex",
+    "ExactIndex",
+    "NeighborIndex",
+    "Neighbors",
+    "PairwiseIndex",
+    "PrecomputedIndex",
+    "find_neighbors",
+    "make_index",
+]

@@ -1,0 +1,99 @@
+"""Exact search among sparse rows, by sparse products in chunks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from closeknit.neighbors._engine import Found
+from closeknit.neighbors._order import chunks, nearest_of, smallest_columns
+from closeknit.neighbors._report import Reporter
+from closeknit.neighbors._rows import Data, candidate_distances
+
+__all__ = ["SparseEngine"]
+
+_MARGIN = 1e-12  # float64's error in ‖x‖² + ‖y‖² − 2⟨x, y⟩, relative to the norms, generously
+
+
+class SparseEngine:
+    """Squared distances by expansion select, squared distances by differences decide.
+
+    Parameters
+    ----------
+    points : CSR matrix
+    addend : (n_samples,) array or None
+    scale : float
+        A power of two that brings the data near 1.
+    n_threads : int
+    report : Reporter
+    """
+
+    def __init__(
+        self,
+        points: Data,
+        addend: np.ndarray[tuple[int], np.dtype[np.float64]] | None,
+        scale: float,
+        n_threads: int,
+        report: Reporter,
+    ) -> None:
+        self._points = points
+        self._addend = addend
+        self._scale = scale
+        self._scaled = points.astype(np.float64) * scale
+        self._transposed = self._scaled.T.tocsr()
+        self._sq_norms = np.asarray(self._scaled.power(2).sum(axis=1)).ravel()
+        if addend is not None:
+            self._sq_norms = self._sq_norms + addend * scale**2
+        self._n_threads = n_threads
+        self._report = report
+
+    def search(
+        self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
+    ) -> Found:
+        """Find the nearest points; see `Engine.search`."""
+        n_points = self._points.shape[0]
+        rows = self._points if queries is None else queries
+        scaled = self._scaled if queries is None else queries.astype(np.float64) * self._scale
+        indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
+        sq_distances = np.empty((rows.shape[0], n_neighbors))
+        for chunk in self._report.progress("sparse products", chunks(rows.shape[0], 32 * n_points)):
+            norms = np.asarray(scaled[chunk].power(2).sum(axis=1)).ravel()
+            estimates = (scaled[chunk] @ self._transposed).toarray()
+            estimates *= -2.0
+            estimates += self._sq_norms
+            estimates += norms[:, None]
+            own = np.arange(chunk.start, chunk.stop) if exclude_self else None
+            if own is not None:
+                estimates[np.arange(len(own)), own] = np.inf
+            slack = _MARGIN * (norms + self._sq_norms.max())
+            indices[chunk], sq_distances[chunk] = self._decide(
+                rows[chunk], estimates, slack, n_neighbors
+            )
+        return indices, sq_distances
+
+    def _decide(
+        self,
+        rows: Data,
+        estimates: np.ndarray[tuple[int, int], np.dtype[np.float64]],
+        slack: np.ndarray[tuple[int], np.dtype[np.float64]],
+        n_neighbors: int,
+    ) -> Found:
+        n_points = estimates.shape[1]
+        indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
+        sq_distances = np.empty((rows.shape[0], n_neighbors))
+        todo = np.arange(rows.shape[0])
+        n_candidates = min(n_points, n_neighbors + 8)
+        while len(todo):
+            here = estimates[todo]
+            columns = smallest_columns(here, n_candidates)
+            farthest = np.take_along_axis(here, columns, axis=1).max(axis=1)
+            columns[np.isinf(np.take_along_axis(here, columns, axis=1))] = -1
+            exact = candidate_distances(
+                rows[todo], self._points, columns, addend=self._addend, n_threads=self._n_threads
+            )
+            indices[todo], sq_distances[todo] = nearest_of(columns, exact, n_neighbors)
+            # Whoever was not a candidate is at least this far; else there may be nearer ones.
+            last = sq_distances[todo, -1] * self._scale**2
+            proven = (farthest - slack[todo] > last) | (n_candidates == n_points)
+            todo = todo[~proven]
+            n_candidates = min(n_points, 4 * n_candidates)
+        return indices, sq_distances

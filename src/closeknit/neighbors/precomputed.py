@@ -1,0 +1,87 @@
+"""Search where there is nothing to search: distances or graphs the user has already."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from closeknit.neighbors import _graph
+from closeknit.neighbors._validate import check_n_neighbors
+from closeknit.neighbors.result import Neighbors
+
+__all__ = ["PrecomputedIndex"]
+
+
+class PrecomputedIndex:
+    """Neighbours from a matrix of distances or a graph in KNeighborsTransformer format.
+
+    Examples
+    --------
+    >>> index = PrecomputedIndex().fit([[0, 1, 4], [1, 0, 2], [4, 2, 0]])
+    >>> index.self_neighbors(1).indices.ravel()
+    array([1, 0, 1], dtype=int32)
+    >>> index.query([[3, 1, 2]], 2).indices
+    array([[1, 2]], dtype=int32)
+    """
+
+    def fit(self, X: Any) -> Self:
+        """Take the distances between the fitted points.
+
+        Parameters
+        ----------
+        X : (n_samples, n_samples) array-like or sparse matrix
+            Distances, not squared. Entries a sparse matrix does not store are no neighbours.
+
+        Returns
+        -------
+        self
+        """
+        X = X if sp.issparse(X) else np.asarray(X)
+        if X.ndim != 2 or X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"metric='precomputed' needs a square matrix of distances, got shape {X.shape}"
+            )
+        self._distances = X
+        return self
+
+    def self_neighbors(self, n_neighbors: int) -> Neighbors:
+        """Find each fitted point's nearest other points.
+
+        Parameters
+        ----------
+        n_neighbors : int
+
+        Returns
+        -------
+        Neighbors
+        """
+        n_samples = self._distances.shape[0]
+        n_neighbors = check_n_neighbors(n_neighbors, n_samples, exclude_self=True)
+        if sp.issparse(self._distances):
+            return Neighbors.from_graph(self._distances, n_neighbors)
+        return Neighbors.from_distances(self._distances, n_neighbors)
+
+    def query(self, X: Any, n_neighbors: int) -> Neighbors:
+        """Take the neighbours of new points from their distances to the fitted ones.
+
+        Parameters
+        ----------
+        X : (n_queries, n_samples) array-like or sparse matrix
+        n_neighbors : int
+
+        Returns
+        -------
+        Neighbors
+        """
+        n_samples = self._distances.shape[0]
+        n_neighbors = check_n_neighbors(n_neighbors, n_samples, exclude_self=False)
+        X = X if sp.issparse(X) else np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != n_samples:
+            raise ValueError(
+                f"expected distances to the {n_samples} fitted points, got shape {X.shape}"
+            )
+        if sp.issparse(X):
+            return Neighbors(*_graph.from_csr(X, n_neighbors, drop_diagonal=False))
+        return Neighbors(*_graph.from_rectangle(X, n_neighbors))

@@ -1,0 +1,180 @@
+"""Find neighbours, and choose how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from closeknit.neighbors._geometry import GEOMETRIES
+from closeknit.neighbors._report import Reporter
+from closeknit.neighbors.external import EstimatorIndex
+from closeknit.neighbors.index import TREE_FEATURES, ApproximateIndex, ExactIndex, NeighborIndex
+from closeknit.neighbors.pairwise import PairwiseIndex
+from closeknit.neighbors.precomputed import PrecomputedIndex
+from closeknit.neighbors.result import Neighbors
+
+__all__ = ["find_neighbors", "make_index"]
+
+# Up to here exact search is a matter of seconds.
+_EXACT_SAMPLES = 20_000
+
+
+def find_neighbors(
+    X: Any,
+    n_neighbors: int,
+    *,
+    metric: str | Callable[..., float] = "euclidean",
+    method: Any = "auto",
+    n_jobs: int | None = -1,
+    random_state: Any = None,
+    verbose: bool = False,
+    metric_params: dict[str, Any] | None = None,
+) -> Neighbors:
+    """Find each point's nearest neighbours.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) array-like or sparse matrix
+        With ``metric="precomputed"``, distances: a square matrix, or a sparse graph in the format
+        of scikit-learn's KNeighborsTransformer.
+    n_neighbors : int
+        Without the point itself.
+    metric : str or callable
+        "euclidean", "cosine", "inner_product", "precomputed", or any metric of
+        `sklearn.metrics.pairwise_distances`.
+    method : {"auto", "exact", "approximate"}, index or estimator
+        "auto" is exact for up to 20,000 points, up to 12 features, sparse data and metrics that
+        are not Euclidean in disguise, and approximate (recall 0.99) otherwise. An index is one of
+        this package; an estimator is anything like KNeighborsTransformer. Both use their own
+        metric and ignore the remaining parameters.
+    n_jobs : int or None
+        Threads, -1 for all cores. The answer does not depend on it.
+    random_state : int, Generator, RandomState or None
+        For approximate search.
+    verbose : bool
+        Say on stderr what is done.
+    metric_params : dict, optional
+        Further arguments of the metric.
+
+    Returns
+    -------
+    Neighbors
+
+    See Also
+    --------
+    make_index : For the neighbours of new points.
+
+    Notes
+    -----
+    `Neighbors.sq_distances` are the squares of the metric's distances: ‖x − y‖² for "euclidean"
+    and "sqeuclidean", (1 − cos)² for "cosine", and ‖x‖² + M² − 2⟨x, y⟩ for "inner_product", with M
+    the largest norm of the points.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> neighbors = find_neighbors(load_digits().data, n_neighbors=5)
+    >>> neighbors.indices[0]
+    array([ 877, 1365, 1541, 1167, 1029], dtype=int32)
+    >>> neighbors.sq_distances[0]
+    array([120., 164., 172., 176., 178.])
+    """
+    if method == "auto" and metric in GEOMETRIES:
+        method = _choose(X, Reporter(verbose))
+    index = make_index(
+        metric,
+        method,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        verbose=verbose,
+        metric_params=metric_params,
+    )
+    return index.fit(X).self_neighbors(n_neighbors)
+
+
+def make_index(
+    metric: str | Callable[..., float] = "euclidean",
+    method: Any = "exact",
+    *,
+    n_jobs: int | None = -1,
+    random_state: Any = None,
+    verbose: bool = False,
+    metric_params: dict[str, Any] | None = None,
+) -> NeighborIndex:
+    """Make an index of the wanted kind: the one place where names become objects.
+
+    Parameters
+    ----------
+    metric : str or callable
+    method : {"exact", "approximate", "auto"}, index or estimator
+    n_jobs, random_state, verbose, metric_params
+        As for `find_neighbors`.
+
+    Returns
+    -------
+    NeighborIndex
+        Not fitted yet.
+
+    Examples
+    --------
+    >>> index = make_index("cosine", "exact").fit([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> index.query([[0.9, 0.1]], 2).indices
+    array([[0, 1]], dtype=int32)
+    """
+    if not isinstance(method, str):
+        return method if isinstance(method, NeighborIndex) else EstimatorIndex(method)
+    if method not in ("auto", "exact", "approximate"):
+        raise ValueError(
+            f"method={method!r} is unknown; choose 'auto', 'exact', 'approximate', an index or an "
+            "estimator like sklearn.neighbors.KNeighborsTransformer"
+        )
+    if metric == "precomputed":
+        return PrecomputedIndex()
+    if metric == "minkowski" and (metric_params or {}).get("p", 2) == 2:
+        metric = "euclidean"
+    if isinstance(metric, str) and metric in GEOMETRIES:
+        if method == "approximate":
+            return ApproximateIndex(
+                metric, n_jobs=n_jobs, random_state=random_state, verbose=verbose
+            )
+        return ExactIndex(metric, n_jobs=n_jobs, verbose=verbose)
+    _check_metric(metric)
+    if method == "approximate":
+        raise ValueError(
+            f"metric={metric!r} has no approximate search; use method='exact' or one of the "
+            f"metrics {', '.join(sorted(GEOMETRIES))}"
+        )
+    return PairwiseIndex(metric, metric_params=metric_params, n_jobs=n_jobs, verbose=verbose)
+
+
+def _choose(X: Any, report: Reporter) -> str:
+    n_samples, n_features = X.shape if hasattr(X, "shape") else np.shape(X)
+    if n_samples <= _EXACT_SAMPLES or n_features <= TREE_FEATURES or sp.issparse(X):
+        chosen = "exact"
+    else:
+        chosen = "approximate"
+    kind = "sparse" if sp.issparse(X) else "dense"
+    report(f"method='auto' takes '{chosen}' for {n_samples} × {n_features} {kind} data")
+    return chosen
+
+
+def _check_metric(metric: Any) -> None:
+    if callable(metric):
+        return
+    from sklearn.metrics import pairwise_distances
+    from sklearn.utils._param_validation import InvalidParameterError
+
+    try:
+        pairwise_distances(np.zeros((1, 2)), metric=metric)
+    except InvalidParameterError:
+        from sklearn.neighbors import VALID_METRICS
+
+        known = sorted({*VALID_METRICS["brute"], *GEOMETRIES})
+        raise ValueError(
+            f"metric={metric!r} is unknown; choose a callable or one of {', '.join(known)}"
+        ) from None
+    except Exception:  # known, but not for this toy input
+        return
