@@ -35,14 +35,14 @@ struct Outputs {
 
 template <class D>
 static Problem<D> make_problem(const Matrix<const D>& d, const Vector<const double>& perplexity,
-                               double tol, const Outputs& out) {
+                               double tol, bool allow_missing, const Outputs& out) {
   const std::size_t n = d.shape(0);
   if (out.affinities.shape(0) != n || out.affinities.shape(1) != d.shape(1) ||
       out.betas.shape(0) != n || out.sigmas.shape(0) != n || out.evaluations.shape(0) != n ||
       out.status.shape(0) != n || (perplexity.shape(0) != 1 && perplexity.shape(0) != n))
     throw nb::value_error("outputs and perplexities must match the rows of sq_distances");
   return Problem<D>{d.data(), static_cast<std::int64_t>(n), static_cast<std::int64_t>(d.shape(1)),
-                    perplexity.data(), perplexity.shape(0) == 1, tol, out.affinities.data(),
+                    perplexity.data(), perplexity.shape(0) == 1, tol, allow_missing, out.affinities.data(),
                     out.betas.data(), out.sigmas.data(), out.evaluations.data(), out.status.data()};
 }
 
@@ -85,36 +85,36 @@ static void bind_entropic(nb::module_& m) {
         "sq_distances"_a, "perplexity"_a, "n_fit"_a, "n_jobs"_a);
 
   m.def("solve_from_model",
-        [](Matrix<const D> d, Vector<const double> perplexity, double tol,
+        [](Matrix<const D> d, Vector<const double> perplexity, double tol, bool allow_missing,
            const std::vector<std::int64_t>& ranks, const std::vector<double>& weights,
            double intercept, Matrix<double> affinities, Vector<double> betas,
            Vector<double> sigmas, Vector<std::int32_t> evaluations, Vector<std::uint8_t> status,
            int n_jobs) {
           const auto problem =
-              make_problem(d, perplexity, tol, {affinities, betas, sigmas, evaluations, status});
+              make_problem(d, perplexity, tol, allow_missing, {affinities, betas, sigmas, evaluations, status});
           const auto model = make_model(ranks, weights, intercept, d.shape(1));
           nb::gil_scoped_release release;
           solve_from_model(problem, model, n_jobs);
         },
-        "sq_distances"_a, "perplexity"_a, "tol"_a, "ranks"_a, "weights"_a, "intercept"_a,
+        "sq_distances"_a, "perplexity"_a, "tol"_a, "allow_missing"_a, "ranks"_a, "weights"_a, "intercept"_a,
         "affinities"_a, "betas"_a, "sigmas"_a, "evaluations"_a, "status"_a, "n_jobs"_a);
 
   m.def("solve_in_order",
-        [](Matrix<const D> d, Vector<const double> perplexity, double tol, int method,
-           int max_inner, Vector<const std::int64_t> sequence, Vector<const std::int64_t> parent,
+        [](Matrix<const D> d, Vector<const double> perplexity, double tol, bool allow_missing,
+           int method, int max_inner, Vector<const std::int64_t> sequence, Vector<const std::int64_t> parent,
            Vector<const std::int64_t> runs, Vector<const std::int64_t> waves,
            std::optional<Vector<const double>> starts,
            Matrix<double> affinities, Vector<double> betas, Vector<double> sigmas,
            Vector<std::int32_t> evaluations, Vector<std::uint8_t> status, int n_jobs) {
           const auto problem =
-              make_problem(d, perplexity, tol, {affinities, betas, sigmas, evaluations, status});
+              make_problem(d, perplexity, tol, allow_missing, {affinities, betas, sigmas, evaluations, status});
           const Order order{sequence.data(), parent.data(), starts ? starts->data() : nullptr,
                             runs.data(), waves.data(),
                             static_cast<std::int64_t>(waves.shape(0)) - 1};
           nb::gil_scoped_release release;
           solve_in_order(problem, static_cast<Method>(method), max_inner, order, n_jobs);
         },
-        "sq_distances"_a, "perplexity"_a, "tol"_a, "method"_a, "max_inner"_a, "sequence"_a,
+        "sq_distances"_a, "perplexity"_a, "tol"_a, "allow_missing"_a, "method"_a, "max_inner"_a, "sequence"_a,
         "parent"_a, "runs"_a, "waves"_a, "starts"_a.none(), "affinities"_a, "betas"_a, "sigmas"_a, "evaluations"_a,
         "status"_a, "n_jobs"_a);
 

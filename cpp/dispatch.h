@@ -1,16 +1,27 @@
 // Chooses, once per call, the kernels compiled for the best instruction set this machine has.
 //
 // A kernel `f` is declared here in every namespace it is compiled for (see CMakeLists.txt) and
-// called as CK_DISPATCH(f)(arguments…).
+// taken, outside of loops, as CK_DISPATCH(f).
 #pragma once
 
 #if defined(CK_HAVE_AVX2) && defined(_MSC_VER)
 #include <intrin.h>
 #endif
 
+#include <cstdlib>
+#include <cstring>
+
 namespace closeknit {
 
+// CLOSEKNIT_SIMD=baseline in the environment asks for the plain kernels, for tests and for
+// comparing machines.
+inline bool baseline_wanted() {
+  const char* wanted = std::getenv("CLOSEKNIT_SIMD");
+  return wanted && std::strcmp(wanted, "baseline") == 0;
+}
+
 inline bool has_avx2() {
+  if (baseline_wanted()) return false;
 #if !defined(CK_HAVE_AVX2)
   return false;
 #elif defined(_MSC_VER)

@@ -110,14 +110,15 @@ StartModel fit_start(const Problem<D>& problem, std::int64_t n_fit, int n_jobs) 
     const D* row = problem.sq_distances + (i * problem.n / n) * k;
     std::copy(row, row + k, rows.begin() + i * k);
   }
-  Problem<D> sample{rows.data(), n, k, problem.perplexity, true, 1e-6, affinities.data(),
+  Problem<D> sample{rows.data(), n, k, problem.perplexity, true, 1e-6, true, affinities.data(),
                     betas.data(), sigmas.data(), evaluations.data(), status.data()};
   const double lower = lower_constant_of(problem);
+  const auto solve = CK_DISPATCH(solve_row<D>);
   ThreadPool pool(n_jobs);
   parallel_chunks(pool, n, 32, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> scratch(row_scratch(k));
     for (std::int64_t i = begin; i < end; ++i)
-      CK_DISPATCH(solve_row<D>)(sample, i, Method::HALLEY, 50, 0.0, lower, scratch.data());
+      solve(sample, i, Method::HALLEY, 50, 0.0, lower, scratch.data());
   });
 
   std::vector<double> features, targets;
@@ -139,12 +140,12 @@ StartModel fit_start(const Problem<D>& problem, std::int64_t n_fit, int n_jobs) 
 template <class D>
 void solve_from_model(const Problem<D>& problem, const StartModel& model, int n_jobs) {
   const double lower = lower_constant_of(problem);
+  const auto solve = CK_DISPATCH(solve_batch<D>);
   ThreadPool pool(n_jobs);
   parallel_chunks(pool, problem.n, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> scratch(batch_scratch(problem.k));
     for (std::int64_t i = begin; i < end; i += BATCH)
-      CK_DISPATCH(solve_batch<D>)(problem, i, std::min<std::int64_t>(end, i + BATCH), model, lower,
-                                  scratch.data());
+      solve(problem, i, std::min<std::int64_t>(end, i + BATCH), model, lower, scratch.data());
   });
 }
 
@@ -152,6 +153,7 @@ template <class D>
 void solve_in_order(const Problem<D>& problem, Method method, int max_inner, const Order& order,
                     int n_jobs) {
   const double lower = lower_constant_of(problem);
+  const auto solve = CK_DISPATCH(solve_row<D>);
   ThreadPool pool(n_jobs);
   for (std::int64_t wave = 0; wave < order.n_waves; ++wave) {
     const std::int64_t first_run = order.wave_offsets[wave];
@@ -161,7 +163,7 @@ void solve_in_order(const Problem<D>& problem, Method method, int max_inner, con
       for (std::int64_t position = bounds[0]; position < bounds[1]; ++position) {
         const std::int64_t row = order.sequence[position], parent = order.parent[position];
         const double start = parent >= 0 ? problem.betas[parent] : order.starts ? order.starts[row] : 0.0;
-        CK_DISPATCH(solve_row<D>)(problem, row, method, max_inner, start, lower, scratch.data());
+        solve(problem, row, method, max_inner, start, lower, scratch.data());
       }
     });
   }
@@ -170,22 +172,24 @@ void solve_in_order(const Problem<D>& problem, Method method, int max_inner, con
 template <class D>
 void affinities_at(const D* sq_distances, std::int64_t n, std::int64_t k, const double* betas,
                    double* affinities, double* perplexities, int n_jobs) {
+  const auto pass = CK_DISPATCH(affinities_row<D>);
   ThreadPool pool(n_jobs);
   parallel_chunks(pool, n, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> scratch(padded(k) + 16);
     for (std::int64_t i = begin; i < end; ++i)
-      CK_DISPATCH(affinities_row<D>)(sq_distances + i * k, k, betas[i], affinities + i * k,
-                                     perplexities ? perplexities + i : nullptr, scratch.data());
+      pass(sq_distances + i * k, k, betas[i], affinities + i * k,
+           perplexities ? perplexities + i : nullptr, scratch.data());
   });
 }
 
 void entropy_at(const double* sq_distances, std::int64_t n, std::int64_t k, const double* log_betas,
                 double* out, int n_jobs) {
+  const auto entropy = CK_DISPATCH(entropy_row);
   ThreadPool pool(n_jobs);
   parallel_chunks(pool, n, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> scratch(padded(k));
     for (std::int64_t i = begin; i < end; ++i)
-      CK_DISPATCH(entropy_row)(sq_distances + i * k, k, log_betas[i], out + 4 * i, scratch.data());
+      entropy(sq_distances + i * k, k, log_betas[i], out + 4 * i, scratch.data());
   });
 }
 
@@ -198,10 +202,11 @@ void bounds_of_rows(const double* sq_distances, std::int64_t n, std::int64_t k,
     full_lower = sharp ? sharp_lower_constant(k, perplexity[0]) : 0.0;
     full_upper = paper_upper_constant(static_cast<double>(k), perplexity[0]);
   }
+  const auto scan = CK_DISPATCH(scan_row<double>);
   ThreadPool pool(n_jobs);
   parallel_chunks(pool, n, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const RowStats s = CK_DISPATCH(scan_row<double>)(sq_distances + i * k, k);
+      const RowStats s = scan(sq_distances + i * k, k);
       const double big_k = perplexity[one_perplexity ? 0 : i], size = static_cast<double>(s.n_finite);
       lower[i] = upper[i] = std::numeric_limits<double>::quiet_NaN();
       if (s.invalid || !(s.n_finite > big_k) || s.n_min >= big_k) continue;

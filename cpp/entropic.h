@@ -14,6 +14,7 @@ enum Status : std::uint8_t {
   TOO_FEW = 3,   // no more than K finite distances: uniform over those, β = 0
   INVALID = 4,   // NaN or -inf
   STALLED = 5,   // tolerance not reached
+  MISSING = 6,   // an infinite distance where none is allowed
 };
 
 enum class Method : int { BISECTION, BRENT, RIDDERS, NEWTON, HALLEY, EULER };
@@ -26,6 +27,7 @@ struct Problem {
   const double* perplexity;   // one value, or n
   bool one_perplexity;
   double tol;
+  bool allow_missing;         // whether +inf may mark a neighbour that is not there
   double* affinities;         // n × k
   double* betas;
   double* sigmas;

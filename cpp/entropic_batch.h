@@ -58,10 +58,15 @@ CK_INLINE void start_batch(const Problem<D>& problem, std::int64_t begin, int ro
     batch.active[r] = usable;
     batch.last_t[r] = range * batch.norm[r] * LOG2_E;
     batch.evaluations[r] = 0;
-    for (int f = 0; f < model.n_features; ++f) {
+    // A gap of zero (ties) has no logarithm. A quarter of the next one stands in for it, unless the
+    // model leans on such gaps: then the guess would be worth less than the middle of the bounds.
+    double next = 1.0, lost = 0.0;
+    for (int f = model.n_features - 1; f >= 0; --f) {
       const double gap = (static_cast<double>(d[model.ranks[f]]) - first) * batch.norm[r];
-      gaps[f][r] = gap > 1e-12 ? gap : 1e-12;
+      if (!(gap > 1e-12)) lost += std::fabs(model.weights[f]);
+      next = gaps[f][r] = gap > 1e-12 ? gap : 0.25 * next;
     }
+    if (lost > 0.3) batch.active[r] = false;
   }
   for (int l = 0; l < BATCH; l += WIDE) {
     Doubles guess = doubles(model.intercept);

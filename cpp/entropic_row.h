@@ -296,6 +296,7 @@ void solve_row(const Problem<D>& problem, std::int64_t i, Method method, int max
   const RowStats stats = scan_row(d, k);
   Status status = CONVERGED;
   if (stats.invalid) status = INVALID;
+  else if (!problem.allow_missing && stats.n_finite < k) status = MISSING;
   else if (!(stats.n_finite > perplexity)) status = TOO_FEW;
   else if (stats.n_min == stats.n_finite) status = CONSTANT;
   else if (stats.n_min >= perplexity) status = TIES;

@@ -1,1 +1,57 @@
-"""closeknit."""
+"""closeknit: who is close to whom, and what that looks like.
+
+One line of flow, each module importing only from those before it::
+
+    data ─► neighbours ─► affinities ─► graph ─► objective ─► minimiser ─► embedding ─► picture
+    X       who is near   how near,     symmetric  E⁺ + λE⁻    direction    (n, d)       plot
+                          per point     / sparser              × step
+
+So far the line reaches the affinities: ``W, sigma = ck.entropic_affinities(X, perplexity=30)``.
+Names are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from closeknit import affinities, neighbors
+    from closeknit.affinities import (
+        EntropicAffinities,
+        bandwidth_bounds,
+        entropic_affinities,
+        solve_bandwidths,
+    )
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "EntropicAffinities",
+    "affinities",
+    "bandwidth_bounds",
+    "entropic_affinities",
+    "neighbors",
+    "solve_bandwidths",
+]
+
+_MODULES = ("affinities", "neighbors")
+_HOME = {
+    "EntropicAffinities": "affinities",
+    "bandwidth_bounds": "affinities",
+    "entropic_affinities": "affinities",
+    "solve_bandwidths": "affinities",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f"closeknit.{name}")
+    if name in _HOME:
+        return getattr(import_module(f"closeknit.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'closeknit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

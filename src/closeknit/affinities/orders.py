@@ -364,7 +364,8 @@ def resolve_order(order: str | Order, random_state: Any = None) -> Order:
         return order
     if order == "raster":
         raise ValueError(
-            "order='raster' needs the image's shape; use closeknit.affinities.Raster((height, width))"
+            "order='raster' needs the image's shape; "
+            "use closeknit.affinities.Raster((height, width))"
         )
     if order == "random":
         return RandomOrder(random_state)

@@ -132,7 +132,7 @@ def _sum_up(
         n_samples=shape[0],
         n_features=shape[1],
         perplexity=perplexity,
-        n_neighbors=affinities.neighbors_.indices.shape[1],
+        n_neighbors=int(np.diff(affinities.affinities_.indptr).max()),
         passes_per_point=float(np.mean(affinities.evaluations_)),
         largest_perplexity_error=float(errors.max()) if errors.size else None,
         rows_without_bandwidth=int(np.count_nonzero(~converged)),

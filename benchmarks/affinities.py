@@ -1,0 +1,219 @@
+"""Bandwidths: closeknit beside the physical floor and its peers, all in one run.
+
+    python benchmarks/affinities.py speed --data FOLDER     ratios to the floor and to peers
+    python benchmarks/affinities.py methods --data FOLDER   the paper's figure 6 as tables
+    python benchmarks/affinities.py growth                  up to a million points in 10 dimensions
+
+The *floor* is one exp-and-normalise pass at known bandwidths with the same vectorised exponential,
+threads and output type. Runs are interleaved and minima are compared, because machines are shared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from data import PIXELS, load
+
+import closeknit as ck
+from closeknit import _core
+from closeknit.affinities import Oracle, Raster
+from closeknit.neighbors import Neighbors, find_neighbors
+
+THREADS = 2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["speed", "methods", "growth"])
+    parser.add_argument("--data", type=Path, help="folder with the benchmark data sets")
+    parser.add_argument("--cache", type=Path, help="folder in which neighbours are kept")
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--no-peers", action="store_true", help="leave out the slow peers")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore", ck.exceptions.NoBandwidthWarning)
+    {"speed": speed, "methods": methods, "growth": growth}[arguments.what](arguments)
+
+
+def neighbors_of(name: str, k: int, arguments: argparse.Namespace) -> Neighbors:
+    """Exact neighbours of a data set, from the cache if they are there."""
+    path = arguments.cache and arguments.cache / f"{name}-{k}.npz"
+    if path and path.exists():
+        with np.load(path) as file:
+            return Neighbors(file["indices"], file["sq_distances"], len(file["indices"]))
+    X, metric = load(name, arguments.data)
+    found = find_neighbors(X, k, metric=metric, method="exact", n_jobs=THREADS)
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(path, indices=found.indices, sq_distances=found.sq_distances)
+    return found
+
+
+def interleaved(repeats: int, *calls: Callable[[], Any]) -> list[float]:
+    """Least seconds of each call, one round after the other."""
+    best = [np.inf] * len(calls)
+    for _ in range(repeats):
+        for i, call in enumerate(calls):
+            begin = time.perf_counter()
+            call()
+            best[i] = min(best[i], time.perf_counter() - begin)
+    return best
+
+
+# speed ------------------------------------------------------------------------------------------
+
+PROBLEMS = [
+    ("mnist", 90, 30.0),
+    ("mnist", 250, 30.0),
+    (PIXELS, 250, 30.0),
+    ("mnist", 250, 5.0),
+    ("mnist", 250, 100.0),
+    (PIXELS, 250, 5.0),
+    (PIXELS, 250, 100.0),
+    ("newsgroups", 90, 30.0),
+    ("covertype", 90, 30.0),
+    ("skin", 90, 30.0),
+]
+
+
+def speed(arguments: argparse.Namespace) -> None:
+    print(f"{THREADS} threads (scikit-learn has one), SIMD {_core.simd()}")
+    print(
+        "| data | k | K | floor ms | ours ms | ours / floor | passes | max abs(H - log K) |", end=""
+    )
+    print(" no root | openTSNE / ours | off by > 1e-4 | scikit-learn / ours | off by > 1e-4 |")
+    print("| --- " * 13 + "|")
+    for name, k, perplexity in PROBLEMS:
+        widest = max(width for other, width, _ in PROBLEMS if other == name)
+        d = neighbors_of(name, widest, arguments).sq_distances
+        print(speed_row(name, np.ascontiguousarray(d[:, :k]), perplexity, arguments), flush=True)
+
+
+def speed_row(name: str, d: np.ndarray, perplexity: float, arguments: argparse.Namespace) -> str:
+    solution = ck.solve_bandwidths(d, perplexity, n_jobs=THREADS)
+    floor_betas = np.where(np.isfinite(solution.betas), solution.betas, 1.0)
+
+    def floor() -> None:
+        _core.affinities_at(d, floor_betas, np.empty(d.shape), None, THREADS)
+
+    def ours() -> None:
+        ck.solve_bandwidths(d, perplexity, n_jobs=THREADS)
+
+    floor_s, ours_s = interleaved(arguments.repeats, floor, ours)
+    error = entropy_error(solution.affinities, perplexity)[solution.converged].max()
+    cells = [name, d.shape[1], f"{perplexity:g}", f"{floor_s * 1e3:.1f}", f"{ours_s * 1e3:.1f}"]
+    cells += [f"{ours_s / floor_s:.2f}", f"{solution.evaluations.mean():.3f}", f"{error:.0e}"]
+    cells += [np.count_nonzero(~solution.converged)]
+    for seconds, affinities in peers(d, perplexity, arguments):
+        off = entropy_error(affinities, perplexity)[solution.converged] > 1e-4
+        cells += [f"{seconds / ours_s:.0f}", np.count_nonzero(off)]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def entropy_error(affinities: np.ndarray, perplexity: float) -> np.ndarray:
+    """|H - log K| of every row, recomputed from its affinities."""
+    from scipy.special import entr
+
+    return np.abs(entr(affinities).sum(axis=1) - np.log(perplexity))
+
+
+def peers(
+    d: np.ndarray, perplexity: float, arguments: argparse.Namespace
+) -> Iterator[tuple[float, np.ndarray]]:
+    """Seconds and affinities of openTSNE's and scikit-learn's routines; each runs once."""
+    if arguments.no_peers:
+        return
+    from openTSNE import _tsne
+    from sklearn.manifold import _utils
+
+    distances, single = np.sqrt(np.maximum(d, 0.0)), d.astype(np.float32)
+    begin = time.perf_counter()
+    found = _tsne.compute_gaussian_perplexity(
+        distances, np.array([perplexity]), num_threads=THREADS
+    )
+    yield time.perf_counter() - begin, np.asarray(found)
+    begin = time.perf_counter()
+    found = _utils._binary_search_perplexity(single, perplexity, 0)
+    yield time.perf_counter() - begin, np.asarray(found)
+
+
+# the paper's figure 6 ---------------------------------------------------------------------------
+
+FINDERS = ["euler", "halley", "newton", "ridders", "brent", "bisection"]
+
+
+def methods(arguments: argparse.Namespace) -> None:
+    for name in (PIXELS, "mnist", "newsgroups"):
+        found = neighbors_of(name, 250, arguments)
+        print(f"\n### {name}: n = {len(found.indices)}, k = 250, K = 30\n")
+        methods_table(name, found, arguments)
+
+
+def methods_table(name: str, found: Neighbors, arguments: argparse.Namespace) -> None:
+    d = found.sq_distances
+    best = ck.solve_bandwidths(d, 30.0, n_jobs=THREADS)
+    orders: dict[str, Any] = {"oracle": Oracle(best.betas), "density": "density", "mst": "mst"}
+    if name == PIXELS:
+        orders["raster"] = Raster((512, 512))
+    orders |= {"bounds": "bounds", "random": "random", "auto": "auto"}
+
+    def solve(method: str, order: Any) -> Any:
+        return ck.solve_bandwidths(
+            d, 30.0, method=method, order=order, indices=found.indices, random_state=0,
+            n_jobs=THREADS,
+        )  # fmt: skip
+
+    repeats = max(1, arguments.repeats // 5)
+    print("Mean evaluations (passes) a point / seconds, order included:\n")
+    print("| method | " + " | ".join(orders) + " |\n" + "| --- " * (len(orders) + 1) + "|")
+    converged: dict[str, np.ndarray] = {}
+    for method in FINDERS:
+        cells = []
+        for label, order in orders.items():
+            solution = solve(method, order)
+            (seconds,) = interleaved(repeats, lambda m=method, o=order: solve(m, o))
+            cells.append(f"{solution.evaluations.mean():.2f} / {seconds:.2f}")
+            if label == "mst":
+                converged[method] = solution.evaluations
+        print(f"| {method} | " + " | ".join(cells) + " |", flush=True)
+    (seconds,) = interleaved(repeats, lambda: solve("auto", "auto"))
+    print(f"\n`method='auto'`: {best.evaluations.mean():.3f} / {seconds:.3f}\n")
+    print("Share of points converged after i evaluations, mst order (auto: none):\n")
+    steps = [1, 2, 3, 4, 5, 6, 8, 12, 20, 36]
+    print("| method | " + " | ".join(map(str, steps)) + " |\n" + "| --- " * (len(steps) + 1) + "|")
+    for method, evaluations in (converged | {"auto": best.evaluations}).items():
+        shares = " | ".join(f"{np.mean(evaluations <= i):.4f}" for i in steps)
+        print(f"| {method} | {shares} |")
+
+
+# growth -----------------------------------------------------------------------------------------
+
+
+def growth(arguments: argparse.Namespace) -> None:
+    import resource
+
+    print("| n | neighbours s | bandwidths s | ns a row | peak / neighbour arrays |")
+    print("| --- " * 5 + "|")
+    baseline = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    for n in (30_000, 100_000, 300_000, 1_000_000):
+        X = np.random.default_rng(0).standard_normal((n, 10))
+        begin = time.perf_counter()
+        estimator = ck.EntropicAffinities(10.0, n_neighbors=30, n_jobs=THREADS).fit(X)
+        total = time.perf_counter() - begin
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - baseline
+        found = estimator.neighbors_
+        size = found.indices.nbytes + found.sq_distances.nbytes
+        d = found.sq_distances
+        (seconds,) = interleaved(5, lambda d=d: ck.solve_bandwidths(d, 10.0, n_jobs=THREADS))
+        cells = [f"{total - seconds:.1f}", f"{seconds:.3f}", f"{seconds / n * 1e9:.0f}"]
+        print(f"| {n} | " + " | ".join(cells) + f" | {peak / size:.2f} |", flush=True)
+        del estimator, found, d
+
+
+if __name__ == "__main__":
+    main()

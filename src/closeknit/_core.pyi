@@ -1,0 +1,107 @@
+"""Types of the compiled core. Arrays are C-contiguous; see cpp/bindings*.cpp for their dtypes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+def fit_start(
+    sq_distances: Array, perplexity: float, n_fit: int, n_jobs: int
+) -> tuple[list[int], list[float], float]: ...
+def solve_from_model(
+    sq_distances: Array,
+    perplexity: Array,
+    tol: float,
+    allow_missing: bool,
+    ranks: Sequence[int],
+    weights: Sequence[float],
+    intercept: float,
+    affinities: Array,
+    betas: Array,
+    sigmas: Array,
+    evaluations: Array,
+    status: Array,
+    n_jobs: int,
+) -> None: ...
+def solve_in_order(
+    sq_distances: Array,
+    perplexity: Array,
+    tol: float,
+    allow_missing: bool,
+    method: int,
+    max_inner: int,
+    sequence: Array,
+    parent: Array,
+    runs: Array,
+    waves: Array,
+    starts: Array | None,
+    affinities: Array,
+    betas: Array,
+    sigmas: Array,
+    evaluations: Array,
+    status: Array,
+    n_jobs: int,
+) -> None: ...
+def affinities_at(
+    sq_distances: Array, betas: Array, affinities: Array, perplexities: Array | None, n_jobs: int
+) -> None: ...
+def entropy_at(sq_distances: Array, log_betas: Array, out: Array, n_jobs: int) -> None: ...
+def bounds_of_rows(
+    sq_distances: Array, perplexity: Array, sharp: bool, lower: Array, upper: Array, n_jobs: int
+) -> None: ...
+def paper_p1(n: float, perplexity: float) -> float: ...
+def two_level_root(n: float, perplexity: float, m: float) -> float: ...
+def sharp_lower_constant(n: int, perplexity: float) -> float: ...
+def simd() -> str: ...
+
+class Rows:
+    def __init__(
+        self,
+        values: Array,
+        indptr: Array = ...,
+        indices: Array = ...,
+        n_features: int = ...,
+    ) -> None: ...
+
+class Sketch:
+    def __init__(
+        self,
+        panels: Array,
+        half_sq_norms: Array,
+        points: Array,
+        cell_panels: Array,
+        has_residual: bool,
+    ) -> None: ...
+
+def candidate_distances(
+    queries: Rows, points: Rows, addend: Array | None, candidates: Array, out: Array, n_threads: int
+) -> None: ...
+def project(
+    rows: Rows, center: Array, basis: Array, out: Array, sq_norms: Array, n_threads: int
+) -> None: ...
+def search_cells(
+    query_rows: Rows,
+    point_rows: Rows,
+    addend: Array | None,
+    sketch: Sketch,
+    centers: Sketch,
+    cell_radii: Array,
+    cell_slacks: Array,
+    query_sketches: Array,
+    query_sq_norms: Array,
+    self: Array | None,
+    order: Array,
+    task_offsets: Array,
+    n_probes: int,
+    n_candidates: int,
+    sketch_unit: float,
+    margin: float,
+    residual_weight: float,
+    exact: bool,
+    indices: Array,
+    sq_distances: Array,
+    evaluated: Array,
+    n_threads: int,
+) -> None: ...

@@ -1,0 +1,123 @@
+"""Gaussian affinities with bandwidths set by a rule, for the comparisons that the papers make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closeknit import _core
+from closeknit._threads import effective_n_jobs
+from closeknit.affinities.bandwidths import Bandwidths
+from closeknit.affinities.base import BaseAffinities
+
+__all__ = ["FixedAffinities"]
+
+
+class FixedAffinities(BaseAffinities):
+    """Gaussian affinities with one bandwidth for all points, or the distance to the k-th neighbour.
+
+    Parameters
+    ----------
+    sigma : float or "neighbor", default="neighbor"
+        The bandwidth σ of every point; ``"neighbor"`` takes each point's distance to its neighbour
+        number `rank`.
+    rank : int, default=7
+        Zelnik-Manor and Perona's rule.
+    n_neighbors : "auto", int or None, default="auto"
+        Neighbours each point is compared with; ``"auto"`` means 90, as for the default perplexity
+        of :class:`~closeknit.EntropicAffinities`. None means all other points.
+    metric, neighbors, include_self, n_jobs, random_state, verbose
+        As in :class:`~closeknit.EntropicAffinities`.
+
+    Attributes
+    ----------
+    affinities_ : csr_matrix or ndarray of shape (n_samples, n_samples)
+        ``p_j ∝ exp(-d_j² / 2σ²)``; rows sum to 1.
+    sigmas_, betas_, perplexities_, neighbors_
+        As in :class:`~closeknit.EntropicAffinities`. A point with `rank` duplicates has σ = 0 and
+        is uniform over them.
+
+    References
+    ----------
+    Zelnik-Manor and Perona (2005), Self-tuning spectral clustering; Vladymyrov and
+    Carreira-Perpiñán (2013), figure 1.
+
+    Examples
+    --------
+    >>> from closeknit.affinities import FixedAffinities
+    >>> from sklearn.datasets import load_iris
+    >>> fixed = FixedAffinities(sigma=0.5).fit(load_iris().data)
+    >>> bool(fixed.perplexities_.max() > 2 * fixed.perplexities_.min())
+    True
+    """
+
+    def __init__(
+        self,
+        sigma: float | str = "neighbor",
+        *,
+        rank: int = 7,
+        n_neighbors: int | str | None = "auto",
+        metric: str = "euclidean",
+        neighbors: Any = "auto",
+        include_self: bool = False,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        self.sigma = sigma
+        self.rank = rank
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.neighbors = neighbors
+        self.include_self = include_self
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solve(
+        self,
+        sq_distances: NDArray[Any],
+        indices: NDArray[Any] | None,
+        *,
+        fitting: bool,
+        out: NDArray[np.float64] | None = None,
+    ) -> Bandwidths:
+        n = len(sq_distances)
+        if self.sigma == "neighbor":
+            # A point itself is not its own first neighbour.
+            place = self.rank - 1 + bool(self.include_self)
+            sigmas = np.sqrt(np.partition(sq_distances, place, axis=1)[:, place])
+        else:
+            sigmas = np.full(n, float(self.sigma))
+        with np.errstate(divide="ignore"):
+            betas = 0.5 / sigmas**2
+        affinities = np.empty(sq_distances.shape) if out is None else out
+        threads = effective_n_jobs(self.n_jobs)
+        # With the entropy asked for, the pass also finds rows it cannot take and mends them.
+        perplexities = np.empty(n)
+        _core.affinities_at(
+            np.ascontiguousarray(sq_distances), betas, affinities, perplexities, threads
+        )
+        return Bandwidths(betas, sigmas, affinities, np.ones(n, np.int32), np.zeros(n, np.uint8))
+
+    def _default_n_neighbors(self) -> int:
+        return 90
+
+    def _check_count(self, k: int) -> None:
+        if self.sigma == "neighbor" and self.rank > k:
+            raise ValueError(
+                f"rank={self.rank} needs at least that many neighbours per point, got {k}; "
+                "lower rank or use more neighbours"
+            )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.sigma, str):
+            if self.sigma != "neighbor":
+                raise ValueError(f"sigma={self.sigma!r} must be a positive number or 'neighbor'")
+        elif not 0.0 < self.sigma < np.inf:
+            raise ValueError(f"sigma={self.sigma} must be a positive number or 'neighbor'")
+        if self.rank < 1:
+            raise ValueError(f"rank={self.rank} must be at least 1")
