@@ -212,9 +212,9 @@ def solve(
         finder = finder or Halley()
         plan = (start or strategy).plan(problem)
         steps = getattr(finder, "max_inner", 1)
-        layout = (plan.sequence, plan.parent, plan.runs, plan.waves, plan.starts)
         settings = (tol, allow_missing, finder._code, steps)
-        _core.solve_in_order(d, k, *settings, *layout, *out, problem.n_jobs)
+        layout = (plan.sequence, plan.parent, plan.runs, plan.waves)
+        _core.solve_in_order(d, k, *settings, *layout, plan.starts, *out, problem.n_jobs)
     affinities, betas, sigmas, evaluations, status = out
     return Bandwidths(betas, sigmas, affinities, evaluations, status, start)
 
