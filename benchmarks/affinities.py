@@ -99,7 +99,7 @@ def speed_row(name: str, d: np.ndarray, perplexity: float, arguments: argparse.N
     floor_betas = np.where(np.isfinite(solution.betas), solution.betas, 1.0)
 
     def floor() -> None:
-        _core.affinities_at(d, floor_betas, np.empty(d.shape), None, THREADS)
+        _core.affinities_at(d, floor_betas, True, np.empty(d.shape), None, THREADS)
 
     def ours() -> None:
         ck.solve_bandwidths(d, perplexity, n_jobs=THREADS)

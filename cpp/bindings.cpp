@@ -119,18 +119,19 @@ static void bind_entropic(nb::module_& m) {
         "status"_a, "n_jobs"_a);
 
   m.def("affinities_at",
-        [](Matrix<const D> d, Vector<const double> betas, Matrix<double> affinities,
+        [](Matrix<const D> d, Vector<const double> betas, bool sorted, Matrix<double> affinities,
            std::optional<Vector<double>> perplexities, int n_jobs) {
           const auto n = static_cast<std::int64_t>(d.shape(0));
           const auto k = static_cast<std::int64_t>(d.shape(1));
           double* out = perplexities ? perplexities->data() : nullptr;
           nb::gil_scoped_release release;
-          affinities_at(d.data(), n, k, betas.data(), affinities.data(), out, n_jobs);
+          affinities_at(d.data(), n, k, betas.data(), sorted, affinities.data(), out, n_jobs);
         },
-        "sq_distances"_a, "betas"_a, "affinities"_a, "perplexities"_a.none(), "n_jobs"_a);
+        "sq_distances"_a, "betas"_a, "sorted"_a, "affinities"_a, "perplexities"_a.none(), "n_jobs"_a);
 }
 
 void bind_neighbors(nb::module_& m);
+void bind_pairs(nb::module_& m);
 
 NB_MODULE(_core, m) {
   bind_entropic<double>(m);
@@ -162,4 +163,5 @@ NB_MODULE(_core, m) {
   m.def("simd", [] { return has_avx2() ? "avx2" : "baseline"; });
 
   bind_neighbors(m);
+  bind_pairs(m);
 }

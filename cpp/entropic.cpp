@@ -128,9 +128,15 @@ StartModel fit_start(const Problem<D>& problem, std::int64_t n_fit, int n_jobs) 
     for (int f = 0; f < model.n_features; ++f)
       usable = usable && row[model.ranks[f]] > row[0] && row[model.ranks[f]] < HUGE_VAL;
     if (!usable) continue;
-    targets.push_back(std::log2(betas[i]));
-    for (int f = 0; f < model.n_features; ++f)
-      features.push_back(std::log2(static_cast<double>(row[model.ranks[f]]) - static_cast<double>(row[0])));
+    // In units of a power of four near the row's range, so that scaled data give the same bits.
+    int e;
+    std::frexp(static_cast<double>(row[k - 1]) - static_cast<double>(row[0]), &e);
+    e &= ~1;
+    targets.push_back(std::log2(std::ldexp(betas[i], e)));
+    for (int f = 0; f < model.n_features; ++f) {
+      const double gap = static_cast<double>(row[model.ranks[f]]) - static_cast<double>(row[0]);
+      features.push_back(std::log2(std::ldexp(gap, -e)));
+    }
   }
   const std::size_t enough = 3 * static_cast<std::size_t>(model.n_features);
   if (targets.size() < enough || !fit_weights(features, targets, model)) model.n_features = 0;
@@ -171,13 +177,13 @@ void solve_in_order(const Problem<D>& problem, Method method, int max_inner, con
 
 template <class D>
 void affinities_at(const D* sq_distances, std::int64_t n, std::int64_t k, const double* betas,
-                   double* affinities, double* perplexities, int n_jobs) {
+                   bool sorted, double* affinities, double* perplexities, int n_jobs) {
   const auto pass = CK_DISPATCH(affinities_row<D>);
   ThreadPool pool(n_jobs);
   parallel_chunks(pool, n, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> scratch(padded(k) + 16);
     for (std::int64_t i = begin; i < end; ++i)
-      pass(sq_distances + i * k, k, betas[i], affinities + i * k,
+      pass(sq_distances + i * k, k, betas[i], sorted, affinities + i * k,
            perplexities ? perplexities + i : nullptr, scratch.data());
   });
 }
@@ -231,8 +237,8 @@ void bounds_of_rows(const double* sq_distances, std::int64_t n, std::int64_t k,
   template StartModel fit_start<D>(const Problem<D>&, std::int64_t, int);                        \
   template void solve_from_model<D>(const Problem<D>&, const StartModel&, int);                  \
   template void solve_in_order<D>(const Problem<D>&, Method, int, const Order&, int);            \
-  template void affinities_at<D>(const D*, std::int64_t, std::int64_t, const double*, double*,   \
-                                 double*, int);
+  template void affinities_at<D>(const D*, std::int64_t, std::int64_t, const double*, bool,      \
+                                 double*, double*, int);
 CK_INSTANTIATE(double)
 CK_INSTANTIATE(float)
 

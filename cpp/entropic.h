@@ -72,10 +72,11 @@ StartModel fit_start(const Problem<D>& problem, std::int64_t n_fit, int n_jobs);
 template <class D>
 void solve_from_model(const Problem<D>& problem, const StartModel& model, int n_jobs);
 
-// p_j ∝ exp(-β d_j) at given β, and its perplexity: one pass.
+// p_j ∝ exp(-β d_j) at given β, and its perplexity: one pass. Rows are taken to be sorted if the
+// caller says so.
 template <class D>
 void affinities_at(const D* sq_distances, std::int64_t n, std::int64_t k, const double* betas,
-                   double* affinities, double* perplexities, int n_jobs);
+                   bool sorted, double* affinities, double* perplexities, int n_jobs);
 
 // H and its first three derivatives with respect to log β, at one log β per row: n × 4.
 void entropy_at(const double* sq_distances, std::int64_t n, std::int64_t k, const double* log_betas,

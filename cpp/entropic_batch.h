@@ -78,6 +78,23 @@ CK_INLINE void start_batch(const Problem<D>& problem, std::int64_t begin, int ro
   }
 }
 
+// Whether the first distance is the smallest and the last the largest, as the shift by d_1 and the
+// degree of the polynomial take for granted.
+template <class D>
+CK_INLINE bool is_between_its_ends(const D* d, std::int64_t k) {
+  Doubles low = doubles(d[0]), high = doubles(d[k - 1]);
+  std::int64_t j = 0;
+  for (; j + WIDE <= k; j += WIDE) {
+    const Doubles v = load_doubles(d + j);
+    low = select(v < low, v, low);
+    high = select(v > high, v, high);
+  }
+  bool between = true;
+  for (; j < k; ++j) between = between && !(d[j] < d[0] || d[j] > d[k - 1]);
+  for (int l = 0; l < WIDE; ++l) between = between && !(low[l] < d[0] || high[l] > d[k - 1]);
+  return between;
+}
+
 // Asks for a row of the next batch, whose first use would otherwise be a handful of scattered reads
 // that each wait for memory.
 template <class D>
@@ -154,6 +171,8 @@ CK_INLINE void double_steps(Batch& batch, const double* log_k, double tol, doubl
     const Doubles root_error = size * bend, flat = magnitude(f1);
     const Doubles one = doubles(1.0), zero = doubles(0.0);
     Doubles ok = select(size <= doubles(LARGEST_LAST_STEP), one, zero);
+    // h also vanishes where 1 - a2 u does, far from any root: Newton's step must be small, too.
+    ok = select(magnitude(u) <= doubles(2.0 * LARGEST_LAST_STEP), ok, zero);
     ok = select(root_error * flat <= limit, ok, zero);
     ok = select(root_error <= limit, ok, zero);
     ok = select(flat >= doubles(1e-6), ok, zero);
@@ -204,6 +223,10 @@ void solve_batch(const Problem<D>& problem, std::int64_t begin, std::int64_t end
     for (int r = 0; r < rows; ++r) {
       if (!again[r]) continue;
       any = true;
+      if (round == 0 && !is_between_its_ends(problem.sq_distances + (begin + r) * k, k)) {
+        batch.active[r] = again[r] = false;
+        continue;
+      }
       if (round == 0 && begin + r + BATCH < problem.n)
         prefetch_row(problem.sq_distances + (begin + r + BATCH) * k, k);
       single_row(problem.sq_distances + (begin + r) * k, k, batch.first[r], batch.norm[r], single);

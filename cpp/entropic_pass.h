@@ -37,11 +37,15 @@ struct Sums {
   double s[M + 1];
 };
 
-template <int M, bool STORE, class D>
+// CLAMP keeps t finite whatever β is, so that 0 · t is 0 and not NaN.
+template <int M, bool STORE, bool CLAMP, class D>
 CK_INLINE void pass_block(const D* d, const Doubles& first, const Doubles& scale,
                           Doubles (&acc)[M + 1], double* powers) {
   Doubles t[UNROLL], y[UNROLL];
-  for (int u = 0; u < UNROLL; ++u) t[u] = (load_doubles(d + u * WIDE) - first) * scale;
+  for (int u = 0; u < UNROLL; ++u) {
+    t[u] = (load_doubles(d + u * WIDE) - first) * scale;
+    if (CLAMP) t[u] = select(t[u] < doubles(-2000.0), doubles(-2000.0), t[u]);
+  }
   exp2_many<UNROLL>(t, y);
   if (STORE)
     for (int u = 0; u < UNROLL; ++u) store(powers + u * WIDE, y[u]);
@@ -56,15 +60,15 @@ CK_INLINE void pass_block(const D* d, const Doubles& first, const Doubles& scale
 }
 
 // S_0 … S_M at scale = -β log2(e); the powers go to `powers` (whole blocks) if STORE.
-template <int M, bool STORE, class D>
+template <int M, bool STORE, bool CLAMP = false, class D>
 CK_INLINE Sums<M> pass(const Row<D>& row, double scale, double* powers) {
   const Doubles first = doubles(row.first), vscale = doubles(scale);
   Doubles acc[M + 1];
   for (int i = 0; i <= M; ++i) acc[i] = doubles(0.0);
   for (std::int64_t b = 0; b < row.n_blocks; ++b)
-    pass_block<M, STORE>(row.d + b * BLOCK, first, vscale, acc, powers + b * BLOCK);
+    pass_block<M, STORE, CLAMP>(row.d + b * BLOCK, first, vscale, acc, powers + b * BLOCK);
   if (row.tail)
-    pass_block<M, STORE>(row.tail, first, vscale, acc, powers + row.n_blocks * BLOCK);
+    pass_block<M, STORE, CLAMP>(row.tail, first, vscale, acc, powers + row.n_blocks * BLOCK);
   Sums<M> sums;
   for (int i = 0; i <= M; ++i) sums.s[i] = sum(acc[i]);
   return sums;

@@ -57,7 +57,8 @@ struct Search {
   template <int M>
   Value at(double where) {
     b = where;
-    const Sums<M> sums = pass<M, true>(row, -LOG2_E * std::exp(b), powers);
+    const double beta = std::exp(b);
+    const Sums<M> sums = pass<M, true, true>(row, -LOG2_E * (beta < 1e300 ? beta : 1e300), powers);
     z = sums.s[0];
     ++evaluations;
     const Value v = value_of<M>(sums, log_k);
@@ -233,12 +234,46 @@ static bool search(Search& s, Method method, int max_inner, double start) {
   }
 }
 
-// The even e with 2^e close to the range, and (d_j - min) 2^-e, padded to whole blocks. Two
-// factors, because 2^-e itself may overflow.
+// The (rank + 1)-th smallest of n numbers, which are reordered. A plain quickselect, because a
+// template of the standard library would be shared between instruction sets.
+static double select_rank(double* x, std::int64_t n, std::int64_t rank) {
+  std::int64_t lo = 0, hi = n - 1;
+  while (lo < hi) {
+    const double pivot = x[lo + (hi - lo) / 2];
+    std::int64_t i = lo, j = hi;
+    while (i <= j) {
+      while (x[i] < pivot) ++i;
+      while (x[j] > pivot) --j;
+      if (i > j) break;
+      const double swap = x[i];
+      x[i++] = x[j];
+      x[j--] = swap;
+    }
+    if (rank <= j) hi = j;
+    else if (rank >= i) lo = i;
+    else break;
+  }
+  return x[rank];
+}
+
+// The gap that β is measured against: the range, unless that exceeds the smallest gap by more than
+// numbers can hold side by side. Then the gap of rank ⌊K⌋: at the root β times it is neither huge
+// nor tiny, and whatever lies very much farther has no weight.
 template <class D>
-static int normalise_row(const D* d, std::int64_t k, double min, double max, double* x) {
+static double unit_gap(const D* d, std::int64_t k, const RowStats& stats, double perplexity,
+                       double* scratch) {
+  const double range = stats.max - stats.min, gap = stats.next - stats.min;
+  if (gap > 1e-100 * range && range < HUGE_VAL) return range;
+  for (std::int64_t j = 0; j < k; ++j) scratch[j] = static_cast<double>(d[j]);
+  return select_rank(scratch, k, static_cast<std::int64_t>(perplexity)) - stats.min;
+}
+
+// The even e with 2^e close to `unit`, and (d_j - min) 2^-e, padded to whole blocks. Two factors,
+// because 2^-e itself may overflow.
+template <class D>
+static int normalise_row(const D* d, std::int64_t k, double min, double unit, double* x) {
   int e;
-  std::frexp(max - min, &e);
+  std::frexp(unit, &e);
   e &= ~1;
   const double half = std::ldexp(1.0, -e / 2);
   for (std::int64_t j = 0; j < k; ++j) {
@@ -308,14 +343,20 @@ void solve_row(const Problem<D>& problem, std::int64_t i, Method method, int max
   }
 
   double* x = scratch;
-  const int e = normalise_row(d, k, stats.min, stats.max, x);
-  const double half = std::ldexp(1.0, -e / 2);
+  const int e = normalise_row(d, k, stats.min, unit_gap(d, k, stats, perplexity, x), x);
+  const RowStats scaled = scan_row(x, k);  // gaps that are nothing beside the unit are ties
+  if (scaled.n_min >= perplexity) {
+    problem.status[i] = TIES;
+    write_limit(problem, i, stats, TIES);
+    for (std::int64_t j = 0; j < k; ++j)
+      out[j] = x[j] == 0.0 ? 1.0 / static_cast<double>(scaled.n_min) : 0.0;
+    return;
+  }
   const double n = static_cast<double>(stats.n_finite);
-  const double next_gap = ((stats.next - stats.min) * half) * half;
-  const double range = ((stats.max - stats.min) * half) * half;
+  const double next_gap = scaled.next, range = scaled.max;
   const double lower = stats.n_finite == k && problem.one_perplexity
                            ? lower_constant : simple_lower_constant(n, perplexity);
-  const double upper = two_level_root(n, perplexity, static_cast<double>(stats.n_min));
+  const double upper = two_level_root(n, perplexity, static_cast<double>(scaled.n_min));
 
   Search s;
   s.row = Row<double>{x, padded(k) / BLOCK, nullptr, 0.0};

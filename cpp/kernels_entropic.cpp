@@ -35,8 +35,8 @@ CK_INLINE double affinities_pass(const Row<D>& row, std::int64_t k, double beta,
 }
 
 template <class D>
-void affinities_row(const D* d, std::int64_t k, double beta, double* out, double* perplexity,
-                    double* scratch) {
+void affinities_row(const D* d, std::int64_t k, double beta, bool sorted, double* out,
+                    double* perplexity, double* scratch) {
   double* tail = scratch;
   double* powers = scratch + BLOCK;
   const double first = d[0];
@@ -45,7 +45,7 @@ void affinities_row(const D* d, std::int64_t k, double beta, double* out, double
   const double z = perplexity ? affinities_pass<1>(row, k, beta, powers, out, &entropy)
                               : affinities_pass<0>(row, k, beta, powers, out, nullptr);
   // Sorted rows have Z in [1, k]; entropy is finite unless a distance or β is not.
-  if (!(z >= 1.0 && z <= static_cast<double>(k) && entropy < HUGE_VAL))
+  if (!((sorted || is_between_its_ends(d, k)) && z >= 1.0 && z <= static_cast<double>(k) && entropy < HUGE_VAL))
     entropy = affinities_anyhow(d, k, beta, out);
   if (perplexity) *perplexity = std::exp(entropy);
 }
@@ -54,7 +54,7 @@ void entropy_row(const double* d, std::int64_t k, double log_beta, double* out, 
   const RowStats stats = scan_row(d, k);
   double* x = scratch;
   double log_unit = 0.0;
-  if (stats.max > stats.min) log_unit = normalise_row(d, k, stats.min, stats.max, x) * LN2;
+  if (stats.max > stats.min) log_unit = normalise_row(d, k, stats.min, stats.max - stats.min, x) * LN2;
   else
     for (std::int64_t j = 0; j < padded(k); ++j) x[j] = j < k && d[j] == stats.min ? 0.0 : FAR;
   // However small β is, missing neighbours and padding must stay out of reach.
@@ -64,7 +64,7 @@ void entropy_row(const double* d, std::int64_t k, double log_beta, double* out, 
   for (std::int64_t j = 0; j < padded(k); ++j)
     if (x[j] >= FAR) x[j] = far;
   const Row<double> row{x, padded(k) / BLOCK, nullptr, 0.0};
-  const Value v = value_of<4>(pass<4, false>(row, -LOG2_E * beta, x), 0.0);
+  const Value v = value_of<4>(pass<4, false, true>(row, -LOG2_E * beta, x), 0.0);
   out[0] = v.f;
   out[1] = v.f1;
   out[2] = v.f2;
@@ -77,7 +77,7 @@ void entropy_row(const double* d, std::int64_t k, double log_beta, double* out, 
                              double*);                                                           \
   template void solve_batch<D>(const Problem<D>&, std::int64_t, std::int64_t, const StartModel&, \
                                double, double*);                                                 \
-  template void affinities_row<D>(const D*, std::int64_t, double, double*, double*, double*);
+  template void affinities_row<D>(const D*, std::int64_t, double, bool, double*, double*, double*);
 CK_INSTANTIATE(double)
 CK_INSTANTIATE(float)
 

@@ -34,8 +34,8 @@ struct RowStats {
   void solve_batch(const Problem<D>& problem, std::int64_t begin, std::int64_t end,               \
                    const StartModel& model, double lower_constant, double* scratch);              \
   template <class D>                                                                              \
-  void affinities_row(const D* d, std::int64_t k, double beta, double* out, double* perplexity,   \
-                      double* scratch);                                                           \
+  void affinities_row(const D* d, std::int64_t k, double beta, bool sorted, double* out,          \
+                      double* perplexity, double* scratch);                                       \
   void entropy_row(const double* d, std::int64_t k, double log_beta, double* out,                 \
                    double* scratch);                                                              \
   }

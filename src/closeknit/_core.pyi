@@ -45,7 +45,12 @@ def solve_in_order(
     n_jobs: int,
 ) -> None: ...
 def affinities_at(
-    sq_distances: Array, betas: Array, affinities: Array, perplexities: Array | None, n_jobs: int
+    sq_distances: Array,
+    betas: Array,
+    sorted: bool,
+    affinities: Array,
+    perplexities: Array | None,
+    n_jobs: int,
 ) -> None: ...
 def entropy_at(sq_distances: Array, log_betas: Array, out: Array, n_jobs: int) -> None: ...
 def bounds_of_rows(
@@ -104,4 +109,50 @@ def search_cells(
     sq_distances: Array,
     evaluated: Array,
     n_threads: int,
+) -> None: ...
+def sum_all_pairs(
+    queries: Array,
+    points: Array,
+    same: bool,
+    kernel: int,
+    want: int,
+    point_weights: Array | None,
+    pair_weights: Array | None,
+    vectors: Array | None,
+    value: Array | None,
+    slope: Array | None,
+    force: Array | None,
+    curvature: Array | None,
+    n_jobs: int,
+) -> None: ...
+def sum_edges(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    queries: Array,
+    points: Array,
+    kernel: int,
+    force: Array | None,
+    n_jobs: int,
+) -> float: ...
+def edge_weights(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    positions: Array,
+    kernel: int,
+    out: Array,
+    n_jobs: int,
+) -> None: ...
+def place(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    points: Array,
+    kernel: int,
+    repulsion: float,
+    max_iter: int,
+    tol: float,
+    positions: Array,
+    n_jobs: int,
 ) -> None: ...

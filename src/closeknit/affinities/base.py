@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.bandwidths import Bandwidths, perplexity_of_rows, report
-from closeknit.affinities.dense import dense_sq_distances, infinite_row_error
+from closeknit.affinities.dense import dense_sq_distances
 from closeknit.neighbors import Neighbors, make_index
 
 __all__ = ["BaseAffinities"]
@@ -141,6 +141,23 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         matrix = _to_csr(indices, rows.affinities, n_fitted)
         return matrix.toarray() if self.n_neighbors is None else matrix
 
+    def coinciding_points(self, X: Any) -> NDArray[np.int64]:
+        """For each new point the first fitted point at the same place, or -1.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        check_is_fitted(self)
+        if self._index is None:
+            return np.full(X.shape[0], -1)
+        found = self._index.query(X, 1)
+        return np.where(found.sq_distances[:, 0] == 0.0, found.indices[:, 0], -1)
+
     @property
     def perplexities_(self) -> NDArray[np.float64]:
         """Exp of each row's entropy, recomputed from the affinities."""
@@ -171,7 +188,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _fit_dense(self, X: Any) -> None:
         self._say(f"affinities: {X.shape[0]} points, each over all others")
         self.neighbors_ = None
-        self._index = _AllPoints(X, self.metric)
+        self._index = _AllPoints(X, self.metric, effective_n_jobs(self.n_jobs))
         n = X.shape[0]
         self.affinities_ = np.empty((n, n))
         blocks = []
@@ -268,12 +285,13 @@ class _AllPoints:
 
     X: Any
     metric: str
+    n_threads: int
+
+    def query(self, X: Any, k: int) -> Neighbors:
+        return make_index(metric=self.metric, method="exact").fit(self.X).query(X, k)
 
     def blocks(self, queries: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        for rows, block in dense_sq_distances(queries, self.X, self.metric):
-            if not np.isfinite(block).all():
-                raise infinite_row_error(rows.start + np.argmin(np.isfinite(block).all(axis=1)))
-            yield rows, block
+        return dense_sq_distances(queries, self.X, self.metric, self.n_threads)
 
 
 def _drop_coinciding(

@@ -9,25 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["dense_sq_distances", "infinite_row_error"]
+from closeknit.neighbors._geometry import GEOMETRIES
+from closeknit.neighbors._rows import candidate_distances
+
+__all__ = ["dense_sq_distances"]
 
 #: Bytes that one block of rows may take beside the result.
 BLOCK_BYTES = 2**26
 
-#: Below this share of ‖x‖² + ‖y‖² the expansion ‖x‖² + ‖y‖² − 2⟨x, y⟩ has lost five digits or
-#: more, and the distance is computed directly.
-CANCELLATION = 1e-5
 
-
-def dense_sq_distances(Q: Any, X: Any, metric: str) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def dense_sq_distances(
+    Q: Any, X: Any, metric: str, n_threads: int = 1
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Yield slices of `Q`'s rows with the squared distances of these rows to all of `X`.
+
+    Euclidean distances, cosines and inner products are summed pair by pair in float64, so that a
+    row does not depend on the others, to the bit, and near-identical points keep their digits.
 
     Parameters
     ----------
-    Q, X : array-like or CSR
+    Q, X : ndarray or csr_matrix
         Points; with ``metric="precomputed"`` `Q` holds the distances and `X` is not used.
     metric : str
         As in :func:`closeknit.neighbors.find_neighbors`.
+    n_threads : int, default=1
 
     Yields
     ------
@@ -35,60 +40,48 @@ def dense_sq_distances(Q: Any, X: Any, metric: str) -> Iterator[tuple[slice, NDA
     block : ndarray of shape (rows, len(X))
         A fresh array, free to be changed.
     """
+    if metric == "precomputed" and sparse.issparse(Q):
+        raise ValueError(
+            "n_neighbors=None needs the distances to all points, which a sparse graph lacks; "
+            "pass a dense matrix, or set n_neighbors"
+        )
     n_columns = Q.shape[1] if metric == "precomputed" else X.shape[0]
+    rows_of = _source(Q, X, metric, n_threads)
     step = max(1, BLOCK_BYTES // (8 * n_columns))
-    euclidean = metric in ("euclidean", "l2", "sqeuclidean") and not sparse.issparse(X)
-    if euclidean:
-        prepared = _Centred(X)
     for begin in range(0, Q.shape[0], step):
         rows = slice(begin, min(begin + step, Q.shape[0]))
-        if metric == "precomputed":
-            block = Q[rows]
-            block = block.toarray() if sparse.issparse(block) else np.asarray(block)
-            yield rows, np.square(block, dtype=np.float64)
-        elif euclidean:
-            yield rows, prepared.sq_distances(Q[rows])
-        else:
-            from sklearn.metrics import pairwise_distances
-
-            name = "euclidean" if metric == "sqeuclidean" else metric
-            yield rows, np.square(pairwise_distances(Q[rows], X, metric=name), dtype=np.float64)
+        block = rows_of(rows)
+        if not np.isfinite(block).all():
+            row = begin + int(np.argmin(np.isfinite(block).all(axis=1)))
+            raise ValueError(
+                f"row {row} has infinite or NaN distances; rescale the data if distances overflow"
+            )
+        yield rows, block
 
 
-def infinite_row_error(row: int) -> ValueError:
-    """Return the error for a row whose distances overflow or are missing."""
-    return ValueError(
-        f"row {row} has infinite or NaN distances; rescale the data if distances overflow"
-    )
+def _source(Q: Any, X: Any, metric: str, n_threads: int) -> Any:
+    """Return a function from a slice of rows to their squared distances."""
+    if metric == "precomputed":
+        return lambda rows: np.square(Q[rows], dtype=np.float64)
+    if metric in GEOMETRIES:
+        geometry = GEOMETRIES[metric]
+        points = geometry.points(X)
+        queries = points if Q is X else geometry.points(Q).astype(points.dtype, copy=False)
+        addend = geometry.addend(points)
+        everyone = np.arange(points.shape[0])
 
+        def direct(rows: slice) -> NDArray[np.float64]:
+            some = queries[rows]
+            candidates = np.broadcast_to(everyone, (some.shape[0], len(everyone)))
+            return geometry.finish(
+                candidate_distances(some, points, candidates, addend=addend, n_threads=n_threads)
+            )
 
-class _Centred:
-    """Points minus their mean, so that a common offset costs no digits."""
+        return direct
 
-    def __init__(self, X: Any):
-        self.X = np.asarray(X, dtype=np.float64)
-        # A power of two keeps every bit and lets squares of tiny or huge data be represented.
-        largest = float(np.abs(self.X).max(initial=0.0))
-        self.exponent = int(np.frexp(largest)[1]) if 0.0 < largest < np.inf else 0
-        self.mean = self._scaled(self.X).mean(axis=0)
-        self.points = self._scaled(self.X) - self.mean
-        self.norms = np.einsum("ij,ij->i", self.points, self.points)
+    def pairwise(rows: slice) -> NDArray[np.float64]:
+        from sklearn.metrics import pairwise_distances
 
-    def _scaled(self, X: Any) -> NDArray[np.float64]:
-        scaled: NDArray[np.float64] = np.ldexp(np.asarray(X, dtype=np.float64), -self.exponent)
-        return scaled
+        return np.square(pairwise_distances(Q[rows], X, metric=metric), dtype=np.float64)
 
-    def sq_distances(self, Q: Any) -> NDArray[np.float64]:
-        raw = self._scaled(Q)
-        q = raw - self.mean
-        norms = np.einsum("ij,ij->i", q, q)[:, None] + self.norms
-        block = norms - 2.0 * (q @ self.points.T)
-        i, j = np.nonzero(block <= CANCELLATION * norms)
-        step = max(1, BLOCK_BYTES // (8 * max(1, raw.shape[1])))
-        for a in range(0, len(i), step):
-            pairs = slice(a, a + step)
-            # From the points as given: subtracting the mean has rounded the centred ones.
-            gap = raw[i[pairs]] - self._scaled(self.X[j[pairs]])
-            block[i[pairs], j[pairs]] = np.einsum("ij,ij->i", gap, gap)
-        out: NDArray[np.float64] = np.ldexp(block, 2 * self.exponent)
-        return out
+    return pairwise

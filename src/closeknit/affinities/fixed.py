@@ -97,9 +97,8 @@ class FixedAffinities(BaseAffinities):
         threads = effective_n_jobs(self.n_jobs)
         # With the entropy asked for, the pass also finds rows it cannot take and mends them.
         perplexities = np.empty(n)
-        _core.affinities_at(
-            np.ascontiguousarray(sq_distances), betas, affinities, perplexities, threads
-        )
+        d = np.ascontiguousarray(sq_distances)
+        _core.affinities_at(d, betas, indices is not None, affinities, perplexities, threads)
         return Bandwidths(betas, sigmas, affinities, np.ones(n, np.int32), np.zeros(n, np.uint8))
 
     def _default_n_neighbors(self) -> int:

@@ -197,7 +197,9 @@ class Density:
         d = problem.sq_distances
         rank = int(np.ceil(problem.perplexity.max())) if self.rank is None else self.rank
         column = min(max(rank, 2), d.shape[1]) - 1
-        return _chain(np.argsort(d[:, column] - d[:, 0], kind="stable"))
+        with np.errstate(invalid="ignore"):  # rows without neighbours: inf − inf, sorted last
+            gap = d[:, column] - d[:, 0]
+        return _chain(np.argsort(gap, kind="stable"))
 
 
 @dataclass(frozen=True)
@@ -341,9 +343,14 @@ class Regression:
         d = problem.sq_distances
         if not model.ranks:
             return _independent(len(d))
+        if model.ranks[-1] >= d.shape[1]:
+            raise ValueError("the start model was fitted for longer rows")
+        starts = np.full(len(d), model.intercept)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            log_gaps = np.log2(d[:, list(model.ranks)] - d[:, :1])
-            starts = np.exp2(model.intercept + log_gaps @ np.array(model.weights))
+            # Column by column: a matrix product may round a row differently in another batch.
+            for rank, weight in zip(model.ranks, model.weights, strict=True):
+                starts += weight * np.log2(d[:, rank] - d[:, 0])
+            starts = np.exp2(starts)
         return _independent(len(d), np.where(np.isfinite(starts), starts, 0.0))
 
 

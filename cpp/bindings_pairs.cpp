@@ -1,0 +1,96 @@
+// Translates between NumPy arrays and the sums over pairs; nothing is computed here.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "pairs.h"
+#include "placing.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace closeknit;
+
+template <class T>
+using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class A>
+static auto data_or_null(const std::optional<A>& array) {
+  return array ? array->data() : nullptr;
+}
+
+template <class I>
+static Edges<I> make_edges(const Vector<const I>& indptr, const Vector<const I>& indices,
+                           const Vector<const double>& weights, const Matrix<const double>& queries,
+                           const Matrix<const double>& points) {
+  if (indptr.shape(0) != queries.shape(0) + 1 || queries.shape(1) != points.shape(1) ||
+      indices.shape(0) != weights.shape(0))
+    throw nb::value_error("graph and positions do not match");
+  return Edges<I>{indptr.data(), indices.data(), weights.data(),
+                  static_cast<std::int64_t>(queries.shape(0)), queries.data(), points.data(),
+                  static_cast<int>(points.shape(1))};
+}
+
+template <class I>
+static void bind_edges(nb::module_& m) {
+  m.def("sum_edges",
+        [](Vector<const I> indptr, Vector<const I> indices, Vector<const double> weights,
+           Matrix<const double> queries, Matrix<const double> points, int kernel,
+           std::optional<Matrix<double>> force, int n_jobs) {
+          const auto edges = make_edges<I>(indptr, indices, weights, queries, points);
+          double* out = data_or_null(force);
+          nb::gil_scoped_release release;
+          return sum_edges(edges, static_cast<Kernel>(kernel), out, n_jobs);
+        },
+        "indptr"_a, "indices"_a, "weights"_a, "queries"_a, "points"_a, "kernel"_a,
+        "force"_a.none(), "n_jobs"_a);
+  m.def("edge_weights",
+        [](Vector<const I> indptr, Vector<const I> indices, Vector<const double> weights,
+           Matrix<const double> positions, int kernel, Vector<double> out, int n_jobs) {
+          const auto edges = make_edges<I>(indptr, indices, weights, positions, positions);
+          nb::gil_scoped_release release;
+          edge_weights(edges, static_cast<Kernel>(kernel), out.data(), n_jobs);
+        },
+        "indptr"_a, "indices"_a, "weights"_a, "positions"_a, "kernel"_a, "out"_a, "n_jobs"_a);
+  m.def("place",
+        [](Vector<const I> indptr, Vector<const I> indices, Vector<const double> weights,
+           Matrix<const double> points, int kernel, double repulsion, int max_iter, double tol,
+           Matrix<double> positions, int n_jobs) {
+          const Placing<I> problem{indptr.data(), indices.data(), weights.data(),
+                                   static_cast<std::int64_t>(positions.shape(0)), points.data(),
+                                   static_cast<std::int64_t>(points.shape(0)),
+                                   static_cast<int>(points.shape(1)), repulsion, max_iter, tol};
+          nb::gil_scoped_release release;
+          place(problem, static_cast<Kernel>(kernel), positions.data(), n_jobs);
+        },
+        "indptr"_a, "indices"_a, "weights"_a, "points"_a, "kernel"_a, "repulsion"_a, "max_iter"_a,
+        "tol"_a, "positions"_a, "n_jobs"_a);
+}
+
+void bind_pairs(nb::module_& m) {
+  m.def("sum_all_pairs",
+        [](Matrix<const double> queries, Matrix<const double> points, bool same, int kernel,
+           int want, std::optional<Vector<const double>> point_weights,
+           std::optional<Matrix<const double>> pair_weights,
+           std::optional<Matrix<const double>> vectors, std::optional<Vector<double>> value,
+           std::optional<Vector<double>> slope, std::optional<Matrix<double>> force,
+           std::optional<Matrix<double>> curvature, int n_jobs) {
+          const AllPairs pairs{queries.data(), static_cast<std::int64_t>(queries.shape(0)),
+                               points.data(), static_cast<std::int64_t>(points.shape(0)),
+                               static_cast<int>(points.shape(1)), same,
+                               data_or_null(point_weights), data_or_null(pair_weights),
+                               data_or_null(vectors)};
+          const PairSums out{data_or_null(value), data_or_null(slope), data_or_null(force),
+                             data_or_null(curvature)};
+          nb::gil_scoped_release release;
+          sum_all_pairs(pairs, static_cast<Kernel>(kernel), static_cast<Want>(want), out, n_jobs);
+        },
+        "queries"_a, "points"_a, "same"_a, "kernel"_a, "want"_a, "point_weights"_a.none(),
+        "pair_weights"_a.none(), "vectors"_a.none(), "value"_a.none(), "slope"_a.none(),
+        "force"_a.none(), "curvature"_a.none(), "n_jobs"_a);
+  bind_edges<std::int32_t>(m);
+  bind_edges<std::int64_t>(m);
+}

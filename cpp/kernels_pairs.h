@@ -1,0 +1,30 @@
+// The rows of pairs.h, once per instruction set.
+#pragma once
+
+#include "pairs.h"
+
+namespace closeknit {
+
+// Points as the vectorised loops want them: coordinate by coordinate, each padded to whole vectors.
+struct Columns {
+  const double* points;   // d × n_padded
+  const double* vectors;  // d × n_padded, or null
+  const double* weights;  // n_padded, or null
+  std::int64_t n_padded;
+};
+constexpr std::int64_t COLUMN_STEP = 8;
+
+#define CK_DECLARE_PAIRS(isa)                                                                   \
+  namespace isa {                                                                               \
+  void sum_row(const AllPairs& pairs, const Columns& columns, Kernel kernel, Want want,         \
+               std::int64_t n, const PairSums& out, double* scratch);                           \
+  template <class I>                                                                            \
+  double sum_edges_of_rows(const Edges<I>& edges, Kernel kernel, double* force,                 \
+                           std::int64_t begin, std::int64_t end);                               \
+  }
+CK_DECLARE_PAIRS(baseline)
+#if defined(CK_HAVE_AVX2)
+CK_DECLARE_PAIRS(avx2)
+#endif
+
+}  // namespace closeknit

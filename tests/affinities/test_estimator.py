@@ -1,0 +1,562 @@
+"""EntropicAffinities and FixedAffinities as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.cluster import SpectralClustering
+from sklearn.datasets import load_iris, make_blobs, make_moons
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import closeknit as ck
+from closeknit.affinities import EntropicAffinities, FixedAffinities
+
+X = np.random.default_rng(0).normal(size=(120, 4))
+X_NEW = np.random.default_rng(1).normal(size=(25, 4))
+both = pytest.mark.parametrize(
+    "estimator",
+    [
+        EntropicAffinities(perplexity=8.0),
+        EntropicAffinities(perplexity=8.0, n_neighbors=None),
+        EntropicAffinities(perplexity=8.0, method="newton", order="density"),
+        EntropicAffinities(perplexity=8.0, method="newton"),
+        EntropicAffinities(perplexity=8.0, n_neighbors=None, order="given"),
+        EntropicAffinities(perplexity=8.0, include_self=True),
+        EntropicAffinities(perplexity=8.0, n_neighbors=None, include_self=True),
+        FixedAffinities(n_neighbors=30),
+        FixedAffinities(n_neighbors=None),
+        FixedAffinities(sigma=0.5, n_neighbors=30),
+        FixedAffinities(sigma=0.5, n_neighbors=None, include_self=True),
+    ],
+    ids=repr,
+)
+
+
+def array(P):
+    return P.toarray() if sparse.issparse(P) else P
+
+
+@pytest.mark.filterwarnings("ignore::closeknit.exceptions.NoBandwidthWarning")
+@parametrize_with_checks([EntropicAffinities(perplexity=2), FixedAffinities(rank=2)])
+def test_scikit_learn_checks(estimator, check):
+    """`check_estimator` is clean. (The checks fit integer data, where ties have no bandwidth.)"""
+    check(estimator)
+
+
+# Attributes
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", 30, None])
+@pytest.mark.parametrize("include_self", [False, True])
+def test_attributes_and_shapes(n_neighbors, include_self):
+    """Names, shapes and promises of DESIGN: rows sum to 1 and have the perplexity."""
+    ea = EntropicAffinities(8.0, n_neighbors=n_neighbors, include_self=include_self)
+    P = ea.fit_transform(X)
+    assert P is ea.affinities_
+    assert P.shape == (120, 120)
+    assert sparse.issparse(P) == (n_neighbors is not None)
+    assert P.dtype == np.float64
+    for name in ("sigmas_", "betas_", "perplexities_", "evaluations_", "converged_"):
+        assert getattr(ea, name).shape == (120,)
+    assert ea.converged_.all()
+    assert ea.converged_.dtype == bool
+    assert (ea.evaluations_ >= 1).all()
+    dense = array(P)
+    np.testing.assert_allclose(dense.sum(axis=1), 1.0, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(ea.perplexities_, 8.0, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(ea.betas_, 0.5 / ea.sigmas_**2, rtol=1e-13)
+    assert (dense >= 0.0).all()
+    assert (np.diag(dense) > 0.0).all() == include_self
+    if not include_self:
+        assert (np.diag(dense) == 0.0).all()
+    if n_neighbors is None:
+        assert ea.neighbors_ is None
+    else:
+        count = 24 if n_neighbors == "auto" else n_neighbors
+        assert ea.neighbors_.indices.shape == (120, count)
+        assert P.nnz == 120 * (count + include_self)
+    assert ea.n_features_in_ == 4
+
+
+def test_affinities_are_the_gaussian_of_the_distances():
+    """p_j ∝ exp(-‖x − x_j‖² / 2σ²) over all other points."""
+    ea = EntropicAffinities(8.0, n_neighbors=None).fit(X)
+    w = np.exp(-np.square(pairwise_distances(X)) / (2 * ea.sigmas_[:, None] ** 2))
+    np.fill_diagonal(w, 0.0)
+    np.testing.assert_allclose(ea.affinities_, w / w.sum(axis=1, keepdims=True), atol=1e-12)
+
+
+@pytest.mark.parametrize("include_self", [False, True])
+def test_dense_and_sparse_with_all_neighbours_agree(include_self):
+    options = {"perplexity": 8.0, "include_self": include_self}
+    dense = EntropicAffinities(n_neighbors=None, **options).fit(X)
+    full = EntropicAffinities(n_neighbors=119, **options).fit(X)
+    np.testing.assert_allclose(dense.affinities_, full.affinities_.toarray(), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(dense.sigmas_, full.sigmas_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("order", ["bounds", "density", "mst", "given", "random", "oracle"])
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_orders_in_the_estimator(order, n_neighbors):
+    options = {"perplexity": 8.0, "n_neighbors": n_neighbors}
+    base = EntropicAffinities(**options).fit(X)
+    other = EntropicAffinities(order=order, random_state=0, **options).fit(X)
+    np.testing.assert_allclose(array(other.affinities_), array(base.affinities_), atol=1e-9)
+    assert sparse.issparse(other.affinities_) == (n_neighbors is not None)
+
+
+def test_include_self_adds_one_zero_distance():
+    """The row of a point is solved over its neighbours and one distance 0."""
+    ea = EntropicAffinities(8.0, include_self=True, n_neighbors=30).fit(X)
+    d = np.sort(np.square(pairwise_distances(X)), axis=1)[:, 1:31]
+    d = np.hstack([np.zeros((120, 1)), d])
+    expected = ck.solve_bandwidths(d, 8.0)
+    np.testing.assert_allclose(ea.sigmas_, expected.sigmas, rtol=1e-9)
+    np.testing.assert_allclose(np.diag(ea.affinities_.toarray()), expected.affinities[:, 0])
+
+
+def test_include_self_allows_one_more():
+    """K < k + 1 instead of K < k."""
+    with pytest.raises(ValueError, match=r"perplexity=10 .*got 10"):
+        EntropicAffinities(10.0, n_neighbors=10).fit(X)
+    ea = EntropicAffinities(10.0, n_neighbors=10, include_self=True).fit(X)
+    np.testing.assert_allclose(ea.perplexities_, 10.0, atol=1e-8)
+
+
+def test_same_bits_for_any_number_of_threads():
+    for n_neighbors in ("auto", None):
+        one, two, three = (
+            EntropicAffinities(8.0, n_neighbors=n_neighbors, n_jobs=j).fit(X) for j in (1, 2, 3)
+        )
+        for other in (two, three):
+            assert array(one.affinities_).tobytes() == array(other.affinities_).tobytes()
+            assert one.sigmas_.tobytes() == other.sigmas_.tobytes()
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+@pytest.mark.parametrize("exponent", [-498, 498])
+def test_data_of_any_scale(n_neighbors, exponent):
+    """X × 2^s gives σ × 2^s and the same affinities, from 1e-150 to 1e150."""
+    base = EntropicAffinities(8.0, n_neighbors=n_neighbors).fit(X)
+    scaled = EntropicAffinities(8.0, n_neighbors=n_neighbors).fit(np.ldexp(X, exponent))
+    assert scaled.converged_.all()
+    np.testing.assert_allclose(array(scaled.affinities_), array(base.affinities_), atol=1e-9)
+    np.testing.assert_allclose(np.ldexp(scaled.sigmas_, -exponent), base.sigmas_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_data_far_from_the_origin(n_neighbors):
+    """An offset of 1e6 costs no more digits than rounding the data did."""
+    shifted = X + 1e6
+    base = EntropicAffinities(8.0, n_neighbors=n_neighbors).fit(shifted - 1e6)
+    far = EntropicAffinities(8.0, n_neighbors=n_neighbors).fit(shifted)
+    np.testing.assert_allclose(array(far.affinities_), array(base.affinities_), rtol=0, atol=1e-8)
+
+
+# transform
+
+
+@both
+def test_transform_of_the_fitted_points_is_fit_transform(estimator):
+    fitted = clone(estimator)
+    P = array(fitted.fit_transform(X))
+    np.testing.assert_allclose(array(fitted.transform(X)), P, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_transform_of_the_fitted_points_is_fit_transform_to_the_bit(n_neighbors):
+    """The default solver starts new rows as it started the fitted ones."""
+    ea = EntropicAffinities(8.0, n_neighbors=n_neighbors)
+    P = array(ea.fit_transform(X))
+    assert P.tobytes() == array(ea.transform(X)).tobytes()
+
+
+@both
+def test_transform_does_not_depend_on_the_batch(estimator):
+    """transform(X_new)[i] == transform(X_new[i : i + 1])[0], bit for bit."""
+    fitted = clone(estimator).fit(X)
+    together = array(fitted.transform(X_NEW))
+    for i in range(len(X_NEW)):
+        alone = array(fitted.transform(X_NEW[i : i + 1]))
+        assert alone[0].tobytes() == together[i].tobytes()
+
+
+@both
+def test_transform_gives_distributions_over_the_fitted_points(estimator):
+    fitted = clone(estimator).fit(X)
+    P = fitted.transform(X_NEW)
+    assert P.shape == (25, 120)
+    assert sparse.issparse(P) == (estimator.n_neighbors is not None)
+    np.testing.assert_allclose(array(P).sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    D = pairwise_distances(X_NEW, X)
+    np.testing.assert_array_equal(array(P).argmax(axis=1), D.argmin(axis=1))
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_transform_gives_new_points_the_perplexity(n_neighbors):
+    P = array(EntropicAffinities(8.0, n_neighbors=n_neighbors).fit(X).transform(X_NEW))
+    entropy = -(P * np.log(np.where(P > 0, P, 1.0))).sum(axis=1)
+    assert np.abs(entropy - np.log(8.0)).max() <= 1e-10
+
+
+def test_transform_leaves_the_fit_alone():
+    ea = EntropicAffinities(8.0).fit(X)
+    before = ea.affinities_.copy(), ea.sigmas_.copy()
+    ea.transform(X_NEW)
+    assert (before[0] != ea.affinities_).nnz == 0
+    np.testing.assert_array_equal(before[1], ea.sigmas_)
+
+
+def test_fit_does_not_change_the_data():
+    for n_neighbors in ("auto", None):
+        for metric, data in (("euclidean", X), ("precomputed", pairwise_distances(X))):
+            given = data.copy()
+            given.setflags(write=False)
+            EntropicAffinities(8.0, n_neighbors=n_neighbors, metric=metric).fit(given)
+            np.testing.assert_array_equal(given, data)
+
+
+# Input
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_precomputed_distances(n_neighbors):
+    """metric="precomputed" takes distances, not squared ones, and new rows of them."""
+    options = {"perplexity": 8.0, "n_neighbors": n_neighbors}
+    base = EntropicAffinities(**options).fit(X)
+    given = EntropicAffinities(metric="precomputed", **options).fit(pairwise_distances(X))
+    np.testing.assert_allclose(array(given.affinities_), array(base.affinities_), atol=1e-9)
+    np.testing.assert_allclose(
+        array(given.transform(pairwise_distances(X_NEW, X))),
+        array(base.transform(X_NEW)),
+        atol=1e-9,
+    )
+
+
+def test_a_sparse_graph_is_not_full_of_zero_distances():
+    """What a precomputed sparse graph does not store is missing, not at distance 0."""
+    from sklearn.neighbors import kneighbors_graph
+
+    graph = kneighbors_graph(X, 30, mode="distance")
+    base = EntropicAffinities(8.0, n_neighbors=30).fit(X)
+    given = EntropicAffinities(8.0, n_neighbors=30, metric="precomputed").fit(graph)
+    np.testing.assert_allclose(array(given.affinities_), array(base.affinities_), atol=1e-9)
+
+
+def test_dense_affinities_of_a_sparse_graph():
+    """n_neighbors=None: an error, or nothing for the pairs that the graph does not hold."""
+    from sklearn.neighbors import kneighbors_graph
+
+    graph = kneighbors_graph(X, 30, mode="distance")
+    estimator = EntropicAffinities(8.0, n_neighbors=None, metric="precomputed")
+    try:
+        P = array(estimator.fit_transform(graph))
+    except ValueError:
+        return
+    base = EntropicAffinities(8.0, n_neighbors=30).fit(X)
+    np.testing.assert_allclose(P, array(base.affinities_), atol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "cosine", "chebyshev", "sqeuclidean"])
+def test_metrics_of_scikit_learn(metric):
+    """The affinities are those of the squared distances of that metric."""
+    name = "euclidean" if metric == "sqeuclidean" else metric
+    expected = EntropicAffinities(8.0, n_neighbors=None, metric="precomputed").fit(
+        pairwise_distances(X, metric=name)
+    )
+    dense = EntropicAffinities(8.0, n_neighbors=None, metric=metric).fit(X)
+    np.testing.assert_allclose(dense.affinities_, expected.affinities_, atol=1e-8)
+    full = EntropicAffinities(8.0, n_neighbors=119, metric=metric).fit(X)
+    np.testing.assert_allclose(array(full.affinities_), expected.affinities_, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_lists_integers_and_single_precision(n_neighbors):
+    # No two of these points coincide and no two distances from a point tie in number ≥ 3.
+    whole = np.random.default_rng(3).integers(0, 10**6, size=(40, 3))
+    options = {"perplexity": 5.0, "n_neighbors": n_neighbors}
+    expected = array(EntropicAffinities(**options).fit_transform(whole.astype(float)))
+    for given in (whole, whole.tolist(), whole.astype(np.int32), whole.astype(np.float32)):
+        np.testing.assert_allclose(
+            array(EntropicAffinities(**options).fit_transform(given)), expected, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_sparse_data(n_neighbors):
+    thin = np.where(np.abs(X) > 0.5, X, 0.0)
+    options = {"perplexity": 5.0, "n_neighbors": n_neighbors}
+    expected = array(EntropicAffinities(**options).fit_transform(thin))
+    for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix):
+        got = array(EntropicAffinities(**options).fit_transform(kind(thin)))
+        np.testing.assert_allclose(got, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_near_identical_points_do_not_suffer_cancellation(kind, n_neighbors):
+    """Points that differ by 1e-7 beside coordinates of 1e3, dense and sparse alike."""
+    points = np.ldexp(np.random.default_rng(2).integers(0, 64, size=(40, 3)), -24).astype(float)
+    points = np.hstack([np.full((40, 1), 1024.0), points + np.arange(3) * 8.0])
+    exact = EntropicAffinities(5.5, n_neighbors=n_neighbors).fit((points - points[0]) * 2.0**24)
+    got = EntropicAffinities(5.5, n_neighbors=n_neighbors).fit(kind(points))
+    np.testing.assert_allclose(array(got.affinities_), array(exact.affinities_), atol=1e-9)
+    np.testing.assert_allclose(got.sigmas_ * 2.0**24, exact.sigmas_, rtol=1e-9)
+
+
+def test_data_frames_and_feature_names():
+    frame = load_iris(as_frame=True).data
+    frame = frame[~frame.duplicated()]
+    ea = EntropicAffinities(20.0).fit(frame)
+    np.testing.assert_array_equal(ea.feature_names_in_, frame.columns)
+    names = ea.get_feature_names_out()
+    assert names.shape == (len(frame),)
+    assert names[0] == "entropicaffinities0"
+    with pytest.raises(ValueError, match="feature names"):
+        ea.transform(frame.rename(columns=str.upper))
+
+
+def test_set_output():
+    """Dense affinities come as a data frame if asked for; sparse ones cannot."""
+    dense = EntropicAffinities(8.0, n_neighbors=None).set_output(transform="pandas")
+    out = dense.fit_transform(pd.DataFrame(X, columns=list("abcd")))
+    assert isinstance(out, pd.DataFrame)
+    assert list(out.columns) == list(dense.get_feature_names_out())
+    assert isinstance(dense.affinities_, np.ndarray)
+    with pytest.raises(ValueError, match="sparse"):
+        EntropicAffinities(8.0).set_output(transform="pandas").fit_transform(X)
+
+
+@pytest.mark.parametrize("kind", [EntropicAffinities, FixedAffinities])
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_data_that_are_not_finite(kind, n_neighbors, value):
+    broken = X.copy()
+    broken[3, 2] = value
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        kind(n_neighbors=n_neighbors).fit(broken)
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_distances_that_overflow(n_neighbors):
+    """Data beyond 1e154, whose squares are infinite, are refused."""
+    with pytest.raises(ValueError, match=r"rescale|overflow|inf"):
+        EntropicAffinities(8.0, n_neighbors=n_neighbors).fit(X * 1e200)
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"perplexity": 0.5}, "perplexity=0.5 must be at least 1"),
+        ({"perplexity": np.nan}, "perplexity"),
+        ({"perplexity": "many"}, "perplexity"),
+        ({"perplexity": None}, "perplexity"),
+        ({"perplexity": [5.0, 6.0]}, "solve_bandwidths takes one per point"),
+        ({"perplexity": 30.0, "n_neighbors": 30}, "perplexity=30 .*got 30;"),
+        ({"perplexity": 119.0, "n_neighbors": None}, "perplexity=119 .*got 119;"),
+        ({"perplexity": 500.0}, "perplexity=500 .*got 119;"),
+        ({"n_neighbors": 120}, "n_neighbors=120 needs at least 121 points, got n_samples = 120"),
+        ({"n_neighbors": 0}, "n_neighbors=0"),
+        ({"n_neighbors": 2.5}, "n_neighbors=2.5"),
+        ({"n_neighbors": True}, "n_neighbors=True"),
+        ({"n_neighbors": "all"}, "n_neighbors='all'"),
+        ({"tol": 0.0}, "tol"),
+        ({"method": "secant"}, "unknown method"),
+        ({"order": "alphabetical"}, "unknown order"),
+        ({"n_jobs": 0}, "n_jobs"),
+    ],
+)
+def test_errors_of_entropic_affinities(options, message):
+    with pytest.raises(ValueError, match=message):
+        EntropicAffinities(**options).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sigma": 0.0}, "sigma=0.0"),
+        ({"sigma": -1.0}, "sigma=-1.0"),
+        ({"sigma": np.inf}, "sigma=inf"),
+        ({"sigma": np.nan}, "sigma=nan"),
+        ({"sigma": "median"}, "sigma='median'"),
+        ({"rank": 0}, "rank=0"),
+        ({"rank": 31, "n_neighbors": 30}, "rank=31 .*got 30"),
+        ({"rank": 120, "n_neighbors": None}, "rank=120 .*got 119"),
+    ],
+)
+def test_errors_of_fixed_affinities(options, message):
+    with pytest.raises(ValueError, match=message):
+        FixedAffinities(**options).fit(X)
+
+
+def test_clone_set_params_and_pickle():
+    ea = EntropicAffinities(8.0, n_neighbors=40, tol=1e-8, method="newton")
+    copy = clone(ea)
+    assert copy.get_params() == ea.get_params()
+    copy.set_params(perplexity=5.0, n_neighbors=None)
+    assert ea.perplexity == 8.0
+    assert copy.fit(X).affinities_.shape == (120, 120)
+    for n_neighbors in (40, None):
+        fitted = EntropicAffinities(8.0, n_neighbors=n_neighbors).fit(X)
+        loaded = pickle.loads(pickle.dumps(fitted))
+        expected, got = (array(e.transform(X_NEW)) for e in (fitted, loaded))
+        assert expected.tobytes() == got.tobytes()
+
+
+def test_refitting_forgets():
+    """A second fit, with other parameters, leaves nothing of the first behind."""
+    ea = EntropicAffinities(8.0).fit(X)
+    again = ea.set_params(n_neighbors=None, perplexity=5.0).fit(X[:50])
+    fresh = EntropicAffinities(5.0, n_neighbors=None).fit(X[:50])
+    assert array(again.affinities_).tobytes() == array(fresh.affinities_).tobytes()
+    assert again.neighbors_ is None
+    assert again.transform(X_NEW).tobytes() == fresh.transform(X_NEW).tobytes()
+
+
+def test_verbose_reports_on_standard_error(capsys):
+    EntropicAffinities(8.0).fit(X)
+    assert capsys.readouterr() == ("", "")
+    for n_neighbors in ("auto", None):
+        EntropicAffinities(8.0, n_neighbors=n_neighbors, verbose=True).fit(X)
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "affinities: 120 points" in err
+
+
+def test_neighbours_given_by_the_user():
+    """A pair (indices, distances) replaces the search; transform then says what is missing."""
+    D = pairwise_distances(X)
+    np.fill_diagonal(D, np.inf)
+    indices = np.argsort(D, axis=1)[:, :40]
+    distances = np.take_along_axis(D, indices, axis=1)
+    base = EntropicAffinities(8.0, n_neighbors=40).fit(X)
+    given = EntropicAffinities(8.0, n_neighbors=40, neighbors=(indices, distances)).fit(X)
+    np.testing.assert_allclose(array(given.affinities_), array(base.affinities_), atol=1e-9)
+    with pytest.raises(ValueError, match="given neighbours"):
+        given.transform(X_NEW)
+    with pytest.raises(ValueError, match=r"n_neighbors=50.*40"):
+        given.set_params(n_neighbors=50).fit(X)
+
+
+# The function, the pipeline
+
+
+def test_entropic_affinities_is_ea_of_the_papers():
+    """[W, s] = ea(X, K, k)."""
+    W, sigma = ck.entropic_affinities(X, 8.0, 30)
+    ea = EntropicAffinities(8.0, n_neighbors=30).fit(X)
+    assert (ea.affinities_ != W).nnz == 0
+    np.testing.assert_array_equal(sigma, ea.sigmas_)
+    W, sigma = ck.entropic_affinities(X, perplexity=8.0, n_neighbors=None, include_self=True)
+    assert isinstance(W, np.ndarray)
+    assert sigma.shape == (120,)
+
+
+@pytest.mark.filterwarnings("ignore:Array is not symmetric")
+@pytest.mark.parametrize("data", ["blobs", "moons"])
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_pipeline_in_front_of_spectral_clustering(data, n_neighbors):
+    """`SpectralClustering(affinity="precomputed")` on entropic affinities finds the two parts."""
+    if data == "blobs":
+        points, labels = make_blobs(200, centers=[[0, 0], [8, 0]], random_state=0)
+    else:
+        points, labels = make_moons(300, noise=0.05, random_state=0)
+    pipeline = make_pipeline(
+        EntropicAffinities(10.0, n_neighbors=n_neighbors),
+        SpectralClustering(2, affinity="precomputed", random_state=0),
+    )
+    assert adjusted_rand_score(labels, pipeline.fit_predict(points)) > 0.99
+
+
+# FixedAffinities
+
+
+def fixed_twin(D2, sigmas):
+    """p_j ∝ exp(-d_j² / 2σ²) over the other points; uniform over the nearest if σ = 0."""
+    P = np.empty_like(D2)
+    for i, (d2, sigma) in enumerate(zip(D2, sigmas, strict=True)):
+        gap = d2 - d2.min()
+        P[i] = gap == 0.0 if sigma == 0.0 else np.exp(-gap / (2.0 * sigma**2))
+        P[i] /= P[i].sum()
+    return P
+
+
+def others(points):
+    D2 = np.square(points[:, None] - points).sum(axis=2)
+    np.fill_diagonal(D2, np.inf)
+    return D2
+
+
+@pytest.mark.parametrize("n_neighbors", [119, None])
+@pytest.mark.parametrize("sigma", [1e-3, 0.01, 0.03, 0.1, 0.5, 3.0, 1e3])
+def test_fixed_affinities_with_one_sigma(sigma, n_neighbors):
+    fixed = FixedAffinities(sigma=sigma, n_neighbors=n_neighbors).fit(X)
+    expected = fixed_twin(others(X), np.full(120, sigma))
+    np.testing.assert_allclose(array(fixed.affinities_), expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(fixed.sigmas_, sigma)
+    np.testing.assert_allclose(fixed.betas_, 0.5 / sigma**2)
+    entropy = -(expected * np.log(np.where(expected > 0, expected, 1.0))).sum(axis=1)
+    np.testing.assert_allclose(fixed.perplexities_, np.exp(entropy), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_neighbors", [119, None])
+@pytest.mark.parametrize("rank", [1, 7, 119])
+def test_fixed_affinities_with_the_distance_to_a_neighbour(rank, n_neighbors):
+    """Zelnik-Manor and Perona: σ is the distance to neighbour number `rank`."""
+    fixed = FixedAffinities(rank=rank, n_neighbors=n_neighbors).fit(X)
+    D2 = others(X)
+    sigmas = np.sqrt(np.sort(D2, axis=1)[:, rank - 1])
+    np.testing.assert_allclose(fixed.sigmas_, sigmas, rtol=1e-12)
+    np.testing.assert_allclose(array(fixed.affinities_), fixed_twin(D2, sigmas), atol=1e-12)
+
+
+@pytest.mark.parametrize("n_neighbors", [20, None])
+def test_fixed_affinities_include_self(n_neighbors):
+    """A point itself is not its own first neighbour, but has an affinity."""
+    fixed = FixedAffinities(rank=3, n_neighbors=n_neighbors, include_self=True).fit(X)
+    D2 = others(X)
+    np.testing.assert_allclose(fixed.sigmas_, np.sqrt(np.sort(D2, axis=1)[:, 2]), rtol=1e-12)
+    P = array(fixed.affinities_)
+    np.testing.assert_array_equal(P.argmax(axis=1), np.arange(120))
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_neighbors", [30, None])
+def test_fixed_affinities_of_duplicates(n_neighbors):
+    """A point with `rank` duplicates has σ = 0 and is uniform over them."""
+    points = X.copy()
+    points[[10, 20, 30]] = points[0]
+    fixed = FixedAffinities(rank=3, n_neighbors=n_neighbors).fit(points)
+    P = array(fixed.affinities_)
+    assert np.isfinite(P).all()
+    for i in (0, 10, 20, 30):
+        assert fixed.sigmas_[i] == 0.0
+        assert fixed.betas_[i] == np.inf
+        expected = np.zeros(120)
+        expected[[j for j in (0, 10, 20, 30) if j != i]] = 1 / 3
+        np.testing.assert_allclose(P[i], expected)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+
+
+def test_fixed_affinities_of_new_points_and_oneself():
+    """Whole rows are not sorted: the first distance may lie far above the smallest."""
+    new = np.square(X_NEW[:, None] - X).sum(axis=2)
+    old = others(X)
+    np.fill_diagonal(old, 0.0)
+    for sigma in np.geomspace(0.003, 1.0, 40):
+        fixed = FixedAffinities(sigma=sigma, n_neighbors=None).fit(X)
+        expected = fixed_twin(new, np.full(25, sigma))
+        np.testing.assert_allclose(fixed.transform(X_NEW), expected, rtol=0, atol=1e-12)
+        own = FixedAffinities(sigma=sigma, n_neighbors=None, include_self=True).fit(X)
+        expected = fixed_twin(old, np.full(120, sigma))
+        np.testing.assert_allclose(own.affinities_, expected, rtol=0, atol=1e-12)
