@@ -126,6 +126,7 @@ class Task {
   void rank() {
     for (std::int32_t r = 0; r < n_rows_; ++r) {
       answers_.evaluated[rows_[r]] = 0;
+      limits_[r] = sketch_limit(r);
       for (const auto& candidate : smallest_[r].by_point()) pending_.push_back({candidate.point, r});
     }
     evaluate_pending();
