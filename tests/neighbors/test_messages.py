@@ -43,7 +43,7 @@ def test_method_of_the_wrong_kind():
 
 
 def test_approximate_without_geometry():
-    with pytest.raises(ValueError, match="manhattan.*no approximate search"):
+    with pytest.raises(ValueError, match=r"manhattan.*no approximate search"):
         find_neighbors([[0.0], [1.0]], 1, metric="manhattan", method="approximate")
 
 
