@@ -105,11 +105,13 @@ def recall(X, indices, truth: Neighbors) -> float:
     return hits / len(rows)
 
 
-def mnist_table(X: np.ndarray, k: int) -> None:
+def mnist_table(X: np.ndarray, k: int, only: list[str]) -> None:
     print(f"MNIST {X.shape[0]:,} × {X.shape[1]}, k = {k}, {N_THREADS} threads\n")
     print(f"{'':26}{'seconds':>9}{'ratio':>8}{'recall':>9}")
     truth, base = None, {}
     for name, search in PEERS.items():
+        if only and not any(part in name for part in ["closeknit exact", *only]):
+            continue
         try:
             if name.startswith("pynn"):
                 search(X[:2000], k)  # compile
@@ -179,11 +181,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with the npz files")
     parser.add_argument("--quick", action="store_true", help="10,000 rows of everything")
     parser.add_argument("--n-neighbors", type=int, default=90)
+    parser.add_argument("--only", nargs="+", default=[], metavar="PEER", help="part of a name")
+    parser.add_argument("--mnist-only", action="store_true", help="leave the second table out")
     options = parser.parse_args()
     n_rows = 10_000 if options.quick else None
     X = np.load(options.data / "mnist70k.npz")["X"][:60_000].astype(np.float32)
-    mnist_table(X[:n_rows], options.n_neighbors)
-    other_table(options.data, options.n_neighbors, n_rows)
+    mnist_table(X[:n_rows], options.n_neighbors, options.only)
+    if not options.mnist_only:
+        other_table(options.data, options.n_neighbors, n_rows)
 
 
 if __name__ == "__main__":

@@ -146,7 +146,7 @@ def _plain_cost(
 
 def _evaluation_cost(X: Data) -> float:
     if sp.issparse(X):
-        return _PER_EVALUATION + _PER_STORED * 2.0 * float(X.nnz) / max(1, X.shape[0])
+        return float(_PER_EVALUATION + _PER_STORED * 2.0 * X.nnz / max(1, X.shape[0]))
     return _PER_EVALUATION + _PER_FEATURE * float(X.shape[1])
 
 
