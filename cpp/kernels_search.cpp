@@ -30,12 +30,15 @@ namespace {
 constexpr int kPlaces = kTileColumns<float>;
 constexpr std::int64_t kBlockFloats = 32768;  // sketches of one block: 128 KiB, a share of L2
 
-// A row of the task has yet to look at a cell, or at a point.
+// A row of the task has yet to look at a cell, or at a point. One number, so that sorting is fast.
 struct Visit {
-  std::int32_t target, row;
-  bool operator<(const Visit& other) const {
-    return target < other.target || (target == other.target && row < other.row);
-  }
+  std::uint64_t key;
+
+  Visit(std::int64_t target, std::int64_t row)
+      : key(static_cast<std::uint64_t>(target) << 32 | static_cast<std::uint64_t>(row)) {}
+  std::int32_t target() const { return static_cast<std::int32_t>(key >> 32); }
+  std::int32_t row() const { return static_cast<std::int32_t>(key & 0xffffffffu); }
+  bool operator<(const Visit& other) const { return key < other.key; }
 };
 
 template <class RowsType>
@@ -97,21 +100,21 @@ class Task {
       }
       std::nth_element(near.begin(), near.begin() + (plan_.n_probes - 1), near.end());
       for (std::int64_t p = 0; p < plan_.n_probes; ++p) {
-        visits.push_back({near[p].point, static_cast<std::int32_t>(r)});
+        visits.emplace_back(near[p].point, r);
       }
     }
     // Cells that most rows want come first: they hold the nearest points, after which few others
     // pass the thresholds.
     std::unique_ptr<std::int32_t[]> wanted(new std::int32_t[sketch_.n_cells]());
-    for (const Visit& visit : visits) ++wanted[visit.target];
+    for (const Visit& visit : visits) ++wanted[visit.target()];
     std::sort(visits.begin(), visits.end(), [&](const Visit& a, const Visit& b) {
-      const std::int32_t left = wanted[a.target], right = wanted[b.target];
+      const std::int32_t left = wanted[a.target()], right = wanted[b.target()];
       return left > right || (left == right && a < b);
     });
     for (std::size_t v = 0; v < visits.size();) {
-      const std::int32_t cell = visits[v].target;
+      const std::int32_t cell = visits[v].target();
       selected_.clear();
-      for (; v < visits.size() && visits[v].target == cell; ++v) selected_.push_back(visits[v]);
+      for (; v < visits.size() && visits[v].target() == cell; ++v) selected_.push_back(visits[v]);
       pack(sketch_.has_residual ? plan_.residual_weight : 1.0f);
       scan(sketch_, sketch_.cell_panels[cell], sketch_.cell_panels[cell + 1],
            [&](std::int64_t r, const float* values, const std::int32_t* points) {
@@ -126,7 +129,8 @@ class Task {
   void rank() {
     for (std::int32_t r = 0; r < n_rows_; ++r) {
       answers_.evaluated[rows_[r]] = 0;
-      for (const auto& candidate : smallest_[r].by_point()) pending_.push_back({candidate.point, r});
+      limits_[r] = sketch_limit(r);
+      for (const auto& candidate : smallest_[r].by_point()) pending_.emplace_back(candidate.point, r);
     }
     evaluate_pending();
   }
@@ -136,7 +140,7 @@ class Task {
     for (std::int64_t cell = 0; cell < sketch_.n_cells; ++cell) {
       selected_.clear();
       for (std::int32_t r = 0; r < n_rows_; ++r) {
-        if (!ruled_out(r, cell)) selected_.push_back({0, r});
+        if (!ruled_out(r, cell)) selected_.emplace_back(0, r);
       }
       if (selected_.empty()) continue;
       pack(1.0f);
@@ -145,7 +149,7 @@ class Task {
              const float limit = limits_[r];
              pick(values, points, self(r), limit, [&](int c) {
                // The first candidates come by again, and must not be answers twice.
-               if (!smallest_[r].contains(points[c])) pending_.push_back({points[c], r});
+               if (!smallest_[r].contains(points[c])) pending_.emplace_back(points[c], r);
                return limit;
              });
            });
@@ -164,7 +168,7 @@ class Task {
 
   void select_all() {
     selected_.clear();
-    for (std::int32_t r = 0; r < n_rows_; ++r) selected_.push_back({0, r});
+    for (std::int32_t r = 0; r < n_rows_; ++r) selected_.emplace_back(0, r);
   }
 
   // Lays the selected rows out for the tiles.
@@ -174,7 +178,7 @@ class Task {
     for (std::int64_t g = 0; g < n_selected; g += kTileRows) {
       const float* rows[kTileRows] = {};
       const int here = static_cast<int>(std::min<std::int64_t>(kTileRows, n_selected - g));
-      for (int r = 0; r < here; ++r) rows[r] = queries_.sketches + rows_[selected_[g + r].row] * n;
+      for (int r = 0; r < here; ++r) rows[r] = queries_.sketches + rows_[selected_[g + r].row()] * n;
       float* packed = packed_.get() + g * n;
       pack_rows(rows, here, n, packed);
       for (int r = 0; r < kTileRows; ++r) packed[(n - 1) * kTileRows + r] *= residual_weight;
@@ -201,7 +205,7 @@ class Task {
             const float* half_sq_norms = sketch.half_sq_norms + p * kPlaces;
             float values[kPlaces];
             for (int c = 0; c < kPlaces; ++c) values[c] = half_sq_norms[c] - products[c];
-            met(selected_[g + r].row, values, sketch.points + p * kPlaces);
+            met(selected_[g + r].row(), values, sketch.points + p * kPlaces);
           }
         }
       }
@@ -234,10 +238,11 @@ class Task {
   void evaluate_pending() {
     std::sort(pending_.begin(), pending_.end());
     for (std::size_t v = 0; v < pending_.size(); ++v) {
-      if (v + 1 < pending_.size() && pending_[v + 1].target != pending_[v].target) {
-        prefetch(point_rows_, pending_[v + 1].target);
+      const std::int32_t point = pending_[v].target();
+      if (v + 1 < pending_.size() && pending_[v + 1].target() != point) {
+        prefetch(point_rows_, pending_[v + 1].target());
       }
-      evaluate(pending_[v].row, pending_[v].target);
+      evaluate(pending_[v].row(), point);
     }
     pending_.clear();
   }

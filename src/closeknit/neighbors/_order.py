@@ -89,9 +89,13 @@ def smallest_columns(
     >>> smallest_columns(np.array([[1.0, 0.0, 1.0]]), 2)
     array([[0, 1]])
     """
-    last = np.partition(distances, n_smallest - 1, axis=1)[:, n_smallest - 1, None]
-    keep = distances < last
-    tied = distances == last
-    room = n_smallest - keep.sum(axis=1, keepdims=True)
-    keep |= tied & (np.cumsum(tied, axis=1, dtype=np.int32) <= room)
-    return np.nonzero(keep)[1].reshape(distances.shape[0], n_smallest)
+    columns = np.argpartition(distances, n_smallest - 1, axis=1)[:, :n_smallest]
+    last = np.take_along_axis(distances, columns[:, -1:], axis=1)
+    crossing = np.flatnonzero(np.count_nonzero(distances <= last, axis=1) > n_smallest)
+    if len(crossing):  # equals on both sides of the cut: take the leftmost
+        rows, limit = distances[crossing], last[crossing]
+        keep, tied = rows < limit, rows == limit
+        room = n_smallest - keep.sum(axis=1, keepdims=True)
+        keep |= tied & (np.cumsum(tied, axis=1, dtype=np.int32) <= room)
+        columns[crossing] = np.nonzero(keep)[1].reshape(len(crossing), n_smallest)
+    return np.sort(columns, axis=1)

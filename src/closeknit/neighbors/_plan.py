@@ -28,7 +28,7 @@ _LENGTHS = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, MAX_COMPONENTS)
 _QUERIES, _POINTS = 96, 8192  # sample sizes
 
 # Measured on an AVX2 core in nanoseconds; only their ratios matter.
-_PER_COORDINATE, _PER_POINT = 0.027, 0.4  # comparing a sketch
+_PER_COORDINATE, _PER_POINT = 0.035, 0.4  # comparing a sketch
 _PER_EVALUATION, _PER_FEATURE, _PER_STORED = 60.0, 0.35, 6.0  # a true distance, dense or sparse
 _PROBED = 0.12  # the share of points an approximate search usually looks at
 
@@ -146,8 +146,8 @@ def _plain_cost(
 
 def _evaluation_cost(X: Data) -> float:
     if sp.issparse(X):
-        return _PER_EVALUATION + _PER_STORED * 2.0 * X.nnz / max(1, X.shape[0])
-    return _PER_EVALUATION + _PER_FEATURE * X.shape[1]
+        return float(_PER_EVALUATION + _PER_STORED * 2.0 * X.nnz / max(1, X.shape[0]))
+    return _PER_EVALUATION + _PER_FEATURE * float(X.shape[1])
 
 
 def _candidates_needed(

@@ -66,10 +66,8 @@ class Sketcher:
 
     def __call__(self, X: Data, n_threads: int) -> Sketches:
         """Sketch the rows of `X`."""
-        if self.basis is None:
-            values = self._cast(X)
-        else:
-            values = self._project(X, self.basis, n_threads)
+        basis = self.basis
+        values = self._cast(X) if basis is None else self._project(X, basis, n_threads)
         sq_norms = np.einsum("ij,ij->i", values, values, dtype=np.float64)
         margin = rounding_margin(values.shape[1])
         return Sketches(values, sq_norms * (1.0 - margin) - np.finfo(np.float32).tiny)

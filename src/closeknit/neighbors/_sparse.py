@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from closeknit.neighbors._engine import Found
@@ -55,7 +57,8 @@ class SparseEngine:
         scaled = self._scaled if queries is None else queries.astype(np.float64) * self._scale
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
-        for chunk in self._report.progress("sparse products", chunks(rows.shape[0], 32 * n_points)):
+
+        def search_chunk(chunk: slice) -> None:
             norms = np.asarray(scaled[chunk].power(2).sum(axis=1)).ravel()
             estimates = (scaled[chunk] @ self._transposed).toarray()
             estimates *= -2.0
@@ -68,6 +71,12 @@ class SparseEngine:
             indices[chunk], sq_distances[chunk] = self._decide(
                 rows[chunk], estimates, slack, n_neighbors
             )
+
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            parts = chunks(rows.shape[0], 64 * n_points)
+            running = [pool.submit(search_chunk, chunk) for chunk in parts]
+            for future in self._report.progress("sparse products", running):
+                future.result()
         return indices, sq_distances
 
     def _decide(
@@ -87,9 +96,7 @@ class SparseEngine:
             columns = smallest_columns(here, n_candidates)
             farthest = np.take_along_axis(here, columns, axis=1).max(axis=1)
             columns[np.isinf(np.take_along_axis(here, columns, axis=1))] = -1
-            exact = candidate_distances(
-                rows[todo], self._points, columns, addend=self._addend, n_threads=self._n_threads
-            )
+            exact = candidate_distances(rows[todo], self._points, columns, addend=self._addend)
             indices[todo], sq_distances[todo] = nearest_of(columns, exact, n_neighbors)
             # Whoever was not a candidate is at least this far; else there may be nearer ones.
             last = sq_distances[todo, -1] * self._scale**2

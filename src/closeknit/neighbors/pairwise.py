@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from closeknit._threads import effective_n_jobs
 from closeknit.neighbors import _graph
@@ -110,7 +112,7 @@ class PairwiseIndex:
 
         if self.metric in PAIRWISE_BOOLEAN_FUNCTIONS and not sp.issparse(X):
             return X.astype(bool)
-        return X
+        return X.astype(np.float64, copy=False)
 
     def _search(
         self, rows: Data, n_neighbors: int, self_indices: npt.NDArray[np.intp] | None
@@ -118,20 +120,24 @@ class PairwiseIndex:
         from sklearn.metrics import pairwise_distances
 
         n_targets = self._X.shape[0]
+        n_threads = effective_n_jobs(self.n_jobs)
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
         report = Reporter(self.verbose)
         report(f"exact search by full rows of distances, metric {self.metric!r}")
-        for chunk in report.progress("distances", chunks(rows.shape[0], 32 * n_targets)):
-            block = pairwise_distances(
-                rows[chunk],
-                self._X,
-                metric=self.metric,
-                n_jobs=effective_n_jobs(self.n_jobs),
-                **self._params,
-            )
+
+        def search_chunk(chunk: slice) -> None:
+            block = pairwise_distances(rows[chunk], self._X, metric=self.metric, **self._params)
             own = None if self_indices is None else self_indices[chunk]
             indices[chunk], sq_distances[chunk], _ = _graph.from_rectangle(
                 np.asarray(block), n_neighbors, own
             )
+
+        # Chunks of one size on threads of our own: scikit-learn's n_jobs would cut the work, and
+        # round its results, by the number of threads.
+        parts = chunks(rows.shape[0], 64 * n_targets)
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
+            running = [pool.submit(search_chunk, chunk) for chunk in parts]
+            for future in report.progress("distances", running):
+                future.result()
         return Neighbors(indices, sq_distances, n_targets)

@@ -81,7 +81,7 @@ class Neighbors:
     @property
     def counts(self) -> npt.NDArray[np.intp]:
         """The number of neighbours each row really has, as an (n_samples,) array."""
-        return np.count_nonzero(self.indices >= 0, axis=1)
+        return np.asarray(np.count_nonzero(self.indices >= 0, axis=1))
 
     def truncate(self, n_neighbors: int) -> Neighbors:
         """Keep the nearest `n_neighbors` of each row.

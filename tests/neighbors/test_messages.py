@@ -1,0 +1,116 @@
+"""Errors say what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from closeknit.neighbors import ExactIndex, Neighbors, PrecomputedIndex, find_neighbors, make_index
+
+
+@pytest.mark.parametrize("method", ["exact", "approximate"])
+def test_too_few_points(method):
+    with pytest.raises(ValueError, match="n_neighbors=50 needs at least 51 points, got 20"):
+        find_neighbors(np.random.default_rng(0).normal(size=(20, 3)), 50, method=method)
+
+
+@pytest.mark.parametrize(("k", "error"), [(0, ValueError), (2.5, TypeError), (True, TypeError)])
+def test_strange_number_of_neighbors(k, error):
+    with pytest.raises(error, match="n_neighbors"):
+        find_neighbors([[0.0], [1.0]], k)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_not_finite(value):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        find_neighbors([[0.0], [value]], 1)
+
+
+def test_unknown_metric():
+    with pytest.raises(ValueError, match=r"metric='euclidian' is unknown.*euclidean"):
+        find_neighbors([[0.0], [1.0]], 1, metric="euclidian")
+
+
+def test_unknown_method():
+    with pytest.raises(ValueError, match=r"method='fast' is unknown.*'approximate'"):
+        find_neighbors([[0.0], [1.0]], 1, method="fast")
+
+
+def test_method_of_the_wrong_kind():
+    with pytest.raises(TypeError, match="estimator with fit and transform"):
+        make_index(method=3)
+
+
+def test_approximate_without_geometry():
+    with pytest.raises(ValueError, match=r"manhattan.*no approximate search"):
+        find_neighbors([[0.0], [1.0]], 1, metric="manhattan", method="approximate")
+
+
+def test_overflow():
+    X = np.ones((5, 2))
+    X[3] = 1e200
+    with pytest.raises(ValueError, match=r"row 3 .*overflow; divide"):
+        find_neighbors(X, 1)
+
+
+def test_zero_rows_have_no_cosine():
+    for container in (np.asarray, sp.csr_matrix):
+        with pytest.raises(ValueError, match="undefined for row 1"):
+            find_neighbors(container([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]), 1, metric="cosine")
+
+
+def test_query_of_another_width():
+    with pytest.raises(ValueError, match="3 features, but the fitted data have 2"):
+        ExactIndex().fit([[0.0, 1.0], [1.0, 0.0]]).query([[1.0, 2.0, 3.0]], 1)
+
+
+def test_query_of_another_kind():
+    with pytest.raises(TypeError, match="fitted data are dense, but X is sparse"):
+        ExactIndex().fit([[0.0, 1.0], [1.0, 0.0]]).query(sp.csr_matrix([[1.0, 2.0]]), 1)
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan])
+def test_bad_distances_name_their_row(bad):
+    distances = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, bad, 0.0]])
+    for give in (
+        lambda: Neighbors.from_distances(distances),
+        lambda: Neighbors.from_graph(sp.csr_matrix(distances)),
+        lambda: Neighbors.from_arrays([[1, 2], [0, 2], [0, 1]], [[1, 2], [1, 1], [2, bad]]),
+    ):
+        with pytest.raises(ValueError, match=r"row 2 has the distance"):
+            give()
+
+
+def test_indices_out_of_range():
+    with pytest.raises(ValueError, match="row 1 names point 2, but there are only 2 points"):
+        Neighbors.from_arrays([[1], [2]], [[1.0], [1.0]])
+
+
+def test_indices_named_twice():
+    with pytest.raises(ValueError, match="row 0 names point 1 more than once"):
+        Neighbors.from_arrays([[1, 1], [0, 2], [0, 1]], np.ones((3, 2)))
+
+
+def test_precomputed_must_be_square():
+    with pytest.raises(ValueError, match=r"square matrix of distances, got shape \(2, 3\)"):
+        find_neighbors(np.ones((2, 3)), 1, metric="precomputed")
+    with pytest.raises(ValueError, match="expected distances to the 2 fitted points"):
+        PrecomputedIndex().fit(np.ones((2, 2))).query(np.ones((1, 3)), 1)
+
+
+def test_dense_is_no_graph():
+    with pytest.raises(TypeError, match="from_distances"):
+        Neighbors.from_graph(np.ones((2, 2)))
+
+
+def test_empty_graph():
+    with pytest.raises(ValueError, match="stores no neighbours"):
+        Neighbors.from_graph(sp.csr_matrix((3, 3)))
+
+
+def test_verbose_speaks(capsys):
+    find_neighbors(np.random.default_rng(0).normal(size=(50, 20)), 3, verbose=True)
+    err = capsys.readouterr().err
+    assert "method='auto' takes 'exact'" in err
+    assert "coordinates" in err
