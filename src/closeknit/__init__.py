@@ -6,7 +6,8 @@ One line of flow, each module importing only from those before it::
     X       who is near   how near,     symmetric  E⁺ + λE⁻    direction    (n, d)       plot
                           per point     / sparser              × step
 
-So far the line reaches the affinities: ``W, sigma = ck.entropic_affinities(X, perplexity=30)``.
+``W, sigma = ck.entropic_affinities(X, perplexity=30)`` stops after the affinities;
+``ck.TSNE().fit_transform(X)`` runs the whole line.
 Names are imported when they are first used.
 """
 
@@ -15,27 +16,56 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from closeknit import affinities, neighbors
+    from closeknit import affinities, graphs, neighbors
     from closeknit.affinities import (
         EntropicAffinities,
         bandwidth_bounds,
         entropic_affinities,
         solve_bandwidths,
     )
+    from closeknit.embeddings import (
+        SNE,
+        TSNE,
+        ElasticEmbedding,
+        LaplacianEigenmaps,
+        SymmetricSNE,
+        TElasticEmbedding,
+    )
+    from closeknit.minimize import directions
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "SNE",
+    "TSNE",
+    "ElasticEmbedding",
     "EntropicAffinities",
+    "LaplacianEigenmaps",
+    "SymmetricSNE",
+    "TElasticEmbedding",
     "affinities",
     "bandwidth_bounds",
+    "directions",
     "entropic_affinities",
+    "graphs",
     "neighbors",
     "solve_bandwidths",
 ]
 
-_MODULES = ("affinities", "neighbors")
+_MODULES = {
+    "affinities": "affinities",
+    "directions": "minimize.directions",
+    "exceptions": "exceptions",
+    "graphs": "graphs",
+    "neighbors": "neighbors",
+}
 _HOME = {
+    "SNE": "embeddings",
+    "TSNE": "embeddings",
+    "ElasticEmbedding": "embeddings",
+    "LaplacianEigenmaps": "embeddings",
+    "SymmetricSNE": "embeddings",
+    "TElasticEmbedding": "embeddings",
     "EntropicAffinities": "affinities",
     "bandwidth_bounds": "affinities",
     "entropic_affinities": "affinities",
@@ -47,7 +77,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name in _MODULES:
-        return import_module(f"closeknit.{name}")
+        return import_module(f"closeknit.{_MODULES[name]}")
     if name in _HOME:
         return getattr(import_module(f"closeknit.{_HOME[name]}"), name)
     raise AttributeError(f"module 'closeknit' has no attribute {name!r}")

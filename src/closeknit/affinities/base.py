@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.bandwidths import Bandwidths, perplexity_of_rows, report
 from closeknit.affinities.dense import dense_sq_distances
-from closeknit.neighbors import Neighbors, make_index
+from closeknit.neighbors import Neighbors, fit_index
 
 __all__ = ["BaseAffinities"]
 
@@ -234,13 +234,14 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     f"n_neighbors={k}, but neighbors= holds only {found.indices.shape[1]} per point"
                 )
             return found.truncate(min(k, found.indices.shape[1]))
-        self._index = make_index(
-            metric=self.metric,
-            method=self.neighbors,
+        self._index = fit_index(
+            X,
+            self.metric,
+            self.neighbors,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
             verbose=self.verbose,
-        ).fit(X)
+        )
         return self._index.self_neighbors(k)
 
     def _count_neighbors(self, n: int) -> int | None:
@@ -288,7 +289,7 @@ class _AllPoints:
     n_threads: int
 
     def query(self, X: Any, k: int) -> Neighbors:
-        return make_index(metric=self.metric, method="exact").fit(self.X).query(X, k)
+        return fit_index(self.X, self.metric, "exact").query(X, k)
 
     def blocks(self, queries: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         return dense_sq_distances(queries, self.X, self.metric, self.n_threads)

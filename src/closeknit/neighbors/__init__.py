@@ -26,7 +26,7 @@ from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborInde
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.precomputed import PrecomputedIndex
 from closeknit.neighbors.result import Neighbors
-from closeknit.neighbors.search import find_neighbors, make_index
+from closeknit.neighbors.search import find_neighbors, fit_index, make_index
 
 __all__ = [
     "ApproximateIndex",
@@ -37,5 +37,6 @@ __all__ = [
     "PairwiseIndex",
     "PrecomputedIndex",
     "find_neighbors",
+    "fit_index",
     "make_index",
 ]

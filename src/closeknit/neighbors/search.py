@@ -16,7 +16,7 @@ from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.precomputed import PrecomputedIndex
 from closeknit.neighbors.result import Neighbors
 
-__all__ = ["find_neighbors", "make_index"]
+__all__ = ["find_neighbors", "fit_index", "make_index"]
 
 # Up to here exact search is a matter of seconds.
 _EXACT_SAMPLES = 20_000
@@ -82,17 +82,40 @@ def find_neighbors(
     >>> neighbors.sq_distances[0]
     array([120., 164., 172., 176., 178.])
     """
-    if method == "auto" and metric in GEOMETRIES:
+    options = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
+    index = fit_index(X, metric, method, metric_params=metric_params, **options)
+    return index.self_neighbors(n_neighbors)
+
+
+def fit_index(
+    X: Any,
+    metric: str | Callable[..., float] = "euclidean",
+    method: Any = "auto",
+    *,
+    verbose: bool = False,
+    **options: Any,
+) -> NeighborIndex:
+    """Fit an index to points, choosing between exact and approximate search by their number.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) array-like or sparse matrix
+    metric, method, verbose, **options
+        As for `find_neighbors`.
+
+    Returns
+    -------
+    NeighborIndex
+        Fitted.
+
+    Examples
+    --------
+    >>> fit_index([[0.0], [1.0], [3.0]]).query([[0.9]], 1).indices
+    array([[1]], dtype=int32)
+    """
+    if isinstance(method, str) and method == "auto" and metric in GEOMETRIES:
         method = _choose(X, Reporter(verbose))
-    index = make_index(
-        metric,
-        method,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        verbose=verbose,
-        metric_params=metric_params,
-    )
-    return index.fit(X).self_neighbors(n_neighbors)
+    return make_index(metric, method, verbose=verbose, **options).fit(X)
 
 
 def make_index(

@@ -1,0 +1,20 @@
+"""Embeddings as scikit-learn estimators.
+
+::
+
+    data → affinities (affinity.py) → objective (closeknit.objectives)
+         → start (initialize.py)    → minimiser (closeknit.minimize) → embedding
+    new points → out_of_sample.py
+"""
+
+from closeknit.embeddings.eigenmaps import LaplacianEigenmaps
+from closeknit.embeddings.models import SNE, TSNE, ElasticEmbedding, SymmetricSNE, TElasticEmbedding
+
+__all__ = [
+    "SNE",
+    "TSNE",
+    "ElasticEmbedding",
+    "LaplacianEigenmaps",
+    "SymmetricSNE",
+    "TElasticEmbedding",
+]

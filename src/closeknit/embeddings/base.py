@@ -1,0 +1,214 @@
+"""What the embedding estimators share: data → affinities → objective → minimiser → embedding."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from closeknit.embeddings.affinity import fit_affinities
+from closeknit.embeddings.initialize import initial_embedding
+from closeknit.embeddings.out_of_sample import coinciding_points, new_affinities, place
+from closeknit.graphs import symmetrize
+from closeknit.minimize import History, homotopy, minimize
+from closeknit.objectives import Objective
+from closeknit.repulsion import ExactRepulsion, Repulsion
+
+__all__ = ["BaseEmbedding"]
+
+Array = NDArray[np.float64]
+
+
+class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A nonlinear embedding; subclasses choose the objective."""
+
+    #: Whether the affinities are symmetrised before the objective sees them.
+    _symmetric = True
+
+    embedding_: Array
+    history_: History
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: float = 30.0,
+        affinity: Any = "entropic",
+        metric: str = "euclidean",
+        n_neighbors: int | str | None = "auto",
+        init: Any = "auto",
+        direction: Any = "auto",
+        repulsion: Any = "auto",
+        lam: Any = 1.0,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        time_limit: float | None = None,
+        callback: Any = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.init = init
+        self.direction = direction
+        self.repulsion = repulsion
+        self.lam = lam
+        self.max_iter = max_iter
+        self.tol = tol
+        self.time_limit = time_limit
+        self.callback = callback
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @abstractmethod
+    def _make_objective(self, P: Any, X: Any, repulsion: Repulsion) -> Objective:
+        """Return the model on the given affinities."""
+
+    @abstractmethod
+    def _repulsion_of_new(self, objective: Objective) -> float:
+        """Weight of Σ_m K for a new point whose attractive weights sum to 1."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Embed the points of `X`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data; distances or a neighbour graph if ``metric="precomputed"``; affinities if
+            ``affinity="precomputed"``.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            Ctrl-C and `time_limit` keep the best embedding so far; see `stopped_because_`.
+        """
+        self._check_parameters()
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
+        )
+        if self.n_components >= X.shape[0]:
+            raise ValueError(
+                f"n_components={self.n_components} must be less than the number of points, "
+                f"got n_samples = {X.shape[0]}"
+            )
+        P, self.affinity_estimator_ = fit_affinities(self, X)
+        if self._symmetric and self.affinity_estimator_ is not None:
+            P = symmetrize(P)
+        objective = self._make_objective(P, X, self._resolve_repulsion())
+        metric = "precomputed" if self.affinity == "precomputed" else self.metric
+        start = initial_embedding(
+            self.init, X, objective.weights, self.n_components, self.random_state, metric
+        )
+        self.affinities_ = objective.weights
+        self._minimize(objective, start)
+        self._n_features_out = self.n_components
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Embed the points of `X` and return the embedding.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        return self.fit(X).embedding_
+
+    def transform(self, X: Any) -> Array:
+        """Place new points into the embedding; the fitted points stay where they are.
+
+        Each new point minimises its own share of the objective, whatever else `X` holds. One that
+        coincides with a fitted point is that point.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            New points; with ``metric="precomputed"`` their distances to the fitted ones, with
+            ``affinity="precomputed"`` their affinities to them.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_components)
+        """
+        check_is_fitted(self)
+        Q = new_affinities(self, X)
+        out = place(Q, self.embedding_, self._kernel, self._new_repulsion, n_jobs=self.n_jobs)
+        known = coinciding_points(self, X)
+        out[known >= 0] = self.embedding_[known[known >= 0]]
+        return out
+
+    def _minimize(self, objective: Objective, start: Array) -> None:
+        options: dict[str, Any] = {
+            "direction": self._resolve_direction(),
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "time_limit": self.time_limit,
+            "callback": self.callback,
+            "verbose": self.verbose,
+        }
+        lam, start = self._choose_lam(objective, start, options)
+        if np.ndim(lam) == 0:
+            result = minimize(objective.at(float(lam)), start, **options)
+            self.path_ = None
+        else:
+            self.path_ = homotopy(objective.at, lam, start, **options)
+            result = self.path_.results[-1]
+            lam = self.path_.lams[len(self.path_.results) - 1]
+        self.embedding_ = result.X
+        self.objective_ = result.value
+        self.n_iter_ = result.n_iter
+        self.stopped_because_ = result.stopped_because
+        self.history_ = result.history if self.path_ is None else self.path_.history
+        self.lam_ = float(lam)
+        self._kernel = objective.kernel
+        self._new_repulsion = self._repulsion_of_new(objective)
+
+    def _choose_lam(
+        self, objective: Objective, start: Array, options: dict[str, Any]
+    ) -> tuple[Any, Array]:
+        """λ, or a list of them, and where to start."""
+        return self.lam, start
+
+    def _resolve_direction(self) -> Any:
+        return "spectral-lbfgs" if self.direction == "auto" else self.direction
+
+    def _resolve_repulsion(self) -> Repulsion:
+        if not isinstance(self.repulsion, str):
+            return self.repulsion
+        if self.repulsion not in ("auto", "exact"):
+            raise ValueError(
+                f"unknown repulsion {self.repulsion!r}; use 'auto', 'exact' or an object such as "
+                "closeknit.repulsion.ExactRepulsion()"
+            )
+        return ExactRepulsion(self.n_jobs)
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.n_components, int | np.integer) or self.n_components < 1:
+            raise ValueError(f"n_components={self.n_components!r} must be an integer of at least 1")
+        if np.ndim(self.lam) == 0 and not isinstance(self.lam, str) and not self.lam >= 0.0:
+            raise ValueError(f"lam={self.lam} must not be negative")
+        if self.max_iter < 0:
+            raise ValueError(f"max_iter={self.max_iter} must not be negative")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags

@@ -1,0 +1,235 @@
+"""Laplacian eigenmaps: the embedding at λ = 0, with the scale fixed by a constraint."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from closeknit.embeddings.affinity import fit_affinities
+from closeknit.embeddings.out_of_sample import (
+    coinciding_points,
+    new_affinities,
+    weighted_means,
+)
+from closeknit.graphs import symmetrize
+
+__all__ = ["LaplacianEigenmaps", "eigenmaps"]
+
+Array = NDArray[np.float64]
+
+#: Below this many points a dense eigensolver is as fast and cannot fail to converge.
+DENSE = 500
+
+
+def eigenmaps(W: Any, n_components: int, *, random_state: Any = None) -> Array:
+    """Minimise Σ w ‖x_n − x_m‖² under XᵀDX = I and XᵀD1 = 0.
+
+    Parameters
+    ----------
+    W : sparse matrix of shape (n_samples, n_samples)
+        Symmetric, non-negative weights.
+    n_components : int
+    random_state : int, RandomState or None, default=None
+        Seeds the eigensolver's start.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_components)
+        Connected components of the graph are embedded one by one and laid side by side: eigenvectors
+        of the whole graph would only tell the components apart. Isolated points are at the origin of
+        their component.
+    """
+    W = sparse.csr_matrix(W, dtype=np.float64)
+    count, label = connected_components(W, directed=False)
+    out = np.zeros((W.shape[0], n_components))
+    rng = check_random_state(random_state)
+    for component in range(count):
+        members = np.flatnonzero(label == component)
+        part = _connected(W[members][:, members], n_components, rng)
+        if count > 1:
+            # One component per cell of a grid, sized by its share of the points.
+            share = np.sqrt(len(members) / W.shape[0])
+            spread = np.abs(part).max()
+            part = part * (share / spread if spread > 0.0 else 1.0)
+            part = part + _cell(component, count, n_components)
+        out[members] = part
+    return out
+
+
+def _cell(component: int, count: int, n_components: int) -> Array:
+    side = int(np.ceil(count ** (1.0 / n_components)))
+    return 2.5 * np.array(np.unravel_index(component, (side,) * n_components), dtype=np.float64)
+
+
+def _connected(W: Any, n_components: int, rng: Any) -> Array:
+    """Eigenvectors of D^(-1/2) W D^(-1/2) after the first, for a connected graph."""
+    n = W.shape[0]
+    if n == 1:
+        return np.zeros((1, n_components))
+    root = np.sqrt(np.asarray(W.sum(axis=1)).ravel())
+    scale = sparse.diags(1.0 / root)
+    A = scale @ W @ scale
+    wanted = min(n_components + 1, n)
+    if n <= max(DENSE, wanted + 1):
+        _, vectors = np.linalg.eigh(A.toarray())
+        vectors = vectors[:, ::-1][:, :wanted]
+    else:
+        vectors = _largest(A, root, wanted, rng)
+    # The first eigenvector is known exactly; the others must not contain it.
+    first = root / np.linalg.norm(root)
+    rest = vectors[:, 1:] - np.outer(first, first @ vectors[:, 1:])
+    out = np.zeros((n, n_components))
+    out[:, : rest.shape[1]] = rest / root[:, None]
+    return out * _signs(out)
+
+
+def _largest(A: Any, root: Array, wanted: int, rng: Any) -> Array:
+    """Leading eigenvectors of a large sparse matrix with spectrum in [−1, 1]."""
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+    start = root + 0.1 * root.mean() * rng.uniform(-1.0, 1.0, len(root))
+    try:
+        values, vectors = eigsh(A, k=wanted, which="LA", v0=start, tol=1e-6, maxiter=3000)
+    except ArpackNoConvergence as error:
+        # What did converge is good; the rest of a start may be anything.
+        values, vectors = error.eigenvalues, error.eigenvectors
+        missing = wanted - vectors.shape[1]
+        filler = np.linalg.qr(rng.standard_normal((len(root), missing)))[0]
+        values = np.concatenate([values, np.full(missing, -2.0)])
+        vectors = np.hstack([vectors, filler])
+    return vectors[:, np.argsort(-values)]
+
+
+def _signs(X: Array) -> Array:
+    """Make the entry of largest magnitude of each column positive, so that signs are defined."""
+    top = X[np.abs(X).argmax(axis=0), np.arange(X.shape[1])]
+    return np.where(top < 0.0, -1.0, 1.0)
+
+
+class LaplacianEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Laplacian eigenmaps on entropic affinities.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+    perplexity : float, default=30.0
+    affinity : "entropic", "precomputed" or transformer, default="entropic"
+        As in :class:`~closeknit.TSNE`.
+    metric : str, default="euclidean"
+    n_neighbors : "auto", int or None, default="auto"
+    n_jobs : int or None, default=-1
+    random_state : int, RandomState or None, default=None
+    verbose : bool, default=False
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+    affinities_ : csr_matrix of shape (n_samples, n_samples)
+        The symmetric graph that was embedded.
+
+    References
+    ----------
+    Belkin and Niyogi (2003), Laplacian eigenmaps for dimensionality reduction and data
+    representation.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from sklearn.datasets import load_iris
+    >>> ck.LaplacianEigenmaps().fit_transform(load_iris().data).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: float = 30.0,
+        affinity: Any = "entropic",
+        metric: str = "euclidean",
+        n_neighbors: int | str | None = "auto",
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Embed the points of `X`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
+        )
+        P, self.affinity_estimator_ = fit_affinities(self, X)
+        self.affinities_ = symmetrize(P)
+        self.embedding_ = eigenmaps(
+            self.affinities_, self.n_components, random_state=self.random_state
+        )
+        self._n_features_out = self.n_components
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Embed the points of `X` and return the embedding.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        return self.fit(X).embedding_
+
+    def transform(self, X: Any) -> Array:
+        """Place new points at the mean of their neighbours, weighted by their affinities.
+
+        This is where Σ q ‖x − x_m‖² is least while the fitted points stay. A new point that
+        coincides with a fitted one is that point.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_components)
+        """
+        check_is_fitted(self)
+        out = weighted_means(new_affinities(self, X), self.embedding_)
+        known = coinciding_points(self, X)
+        out[known >= 0] = self.embedding_[known[known >= 0]]
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags

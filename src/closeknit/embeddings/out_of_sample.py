@@ -1,0 +1,100 @@
+"""New points in an embedding whose points stay where they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from closeknit import _core
+from closeknit._threads import effective_n_jobs
+from closeknit.kernels import Kernel
+
+__all__ = ["coinciding_points", "new_affinities", "place", "weighted_means"]
+
+Array = NDArray[np.float64]
+
+
+def new_affinities(estimator: Any, X: Any) -> Any:
+    """Distributions of new points over the fitted ones, one row each."""
+    if estimator.affinity_estimator_ is None:
+        Q = sparse.csr_matrix(
+            validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        )
+        sums = np.asarray(Q.sum(axis=1)).ravel()
+        if not (sums > 0.0).all():
+            raise ValueError(
+                f"row {int(np.argmin(sums > 0.0))} of the new affinities has no neighbour"
+            )
+        return sparse.csr_matrix(sparse.diags(1.0 / sums) @ Q)
+    X = validate_data(
+        estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+    )
+    return sparse.csr_matrix(estimator.affinity_estimator_.transform(X))
+
+
+def coinciding_points(estimator: Any, X: Any) -> NDArray[np.int64]:
+    """For each new point the fitted point at the same place, or -1."""
+    find = getattr(estimator.affinity_estimator_, "coinciding_points", None)
+    if find is None:
+        return np.full(X.shape[0] if hasattr(X, "shape") else len(X), -1)
+    X = validate_data(
+        estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+    )
+    return find(X)
+
+
+def weighted_means(Q: Any, embedding: Array) -> Array:
+    """Each new point at the mean of its neighbours."""
+    return np.ascontiguousarray(Q @ embedding)
+
+
+def place(
+    Q: Any,
+    embedding: Array,
+    kernel: Kernel,
+    repulsion: float,
+    *,
+    max_iter: int = 200,
+    tol: float = 1e-6,
+    n_jobs: int | None = -1,
+) -> Array:
+    """Minimise every new point's own share of the objective, each alone and on its own.
+
+    Parameters
+    ----------
+    Q : csr_matrix of shape (n_new, n_samples)
+        Distributions over the fitted points.
+    embedding : ndarray of shape (n_samples, n_components)
+        The fitted points; they do not move.
+    kernel : Kernel
+    repulsion : float
+        Weight of Σ_m K against Σ_m q_m (−log K).
+    max_iter : int, default=200
+    tol : float, default=1e-6
+        A point rests when a step is shorter than this times the embedding's spread.
+    n_jobs : int or None, default=-1
+
+    Returns
+    -------
+    ndarray of shape (n_new, n_components)
+        A row does not depend on the other rows, to the bit.
+    """
+    positions = weighted_means(Q, embedding)
+    spread = float(embedding.std()) or 1.0
+    _core.place(
+        Q.indptr,
+        Q.indices,
+        Q.data,
+        np.ascontiguousarray(embedding),
+        kernel.code,
+        repulsion,
+        max_iter,
+        tol * spread,
+        positions,
+        effective_n_jobs(n_jobs),
+    )
+    return positions

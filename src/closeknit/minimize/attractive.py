@@ -1,0 +1,181 @@
+"""The attractive part of the Hessian, 4L⁺ + μI: built, sparsified, factorised, solved.
+
+The one matrix behind the fixed point, the spectral direction, SD− and spectral L-BFGS.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
+from scipy.sparse import csr_matrix, diags
+from scipy.sparse.csgraph import connected_components
+
+from closeknit.minimize.linear import Factor, factorize
+from closeknit.minimize.problem import Array, Problem
+
+__all__ = [
+    "AttractiveHessian",
+    "AttractiveSolver",
+    "check_n_neighbors",
+    "keep_strongest",
+    "same_weights",
+]
+
+#: μ over the smallest degree, as in the paper (section 2); also the share of a point's degree below
+#: which we call a weight nothing.
+_NEGLIGIBLE = 1e-10
+
+
+def check_n_neighbors(n_neighbors: int | None, refresh: int | None) -> None:
+    """Refuse a negative κ and a period that is not at least one iteration."""
+    if n_neighbors is not None and n_neighbors < 0:
+        raise ValueError(f"n_neighbors={n_neighbors!r} must be None (all) or at least 0")
+    if refresh is not None and refresh < 1:
+        raise ValueError(f"refresh={refresh!r} must be None (never) or at least 1 iteration")
+
+
+def keep_strongest(weights: csr_matrix, n_neighbors: int | None) -> csr_matrix:
+    """Keep each edge that is among the κ largest weights of either end; None keeps all."""
+    if n_neighbors is None or n_neighbors >= weights.shape[0] - 1:
+        return weights
+    rows = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    order = np.lexsort((-weights.data, rows))
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order)) - weights.indptr[rows]
+    strong = rank < n_neighbors
+    kept = csr_matrix(
+        (weights.data[strong], (rows[strong], weights.indices[strong])), shape=weights.shape
+    )
+    return kept.maximum(kept.T).tocsr()
+
+
+class AttractiveHessian:
+    """B = 4(D⁺ − W_κ) + μI, positive definite whatever the graph.
+
+    D⁺ holds the degrees of the full graph, so that κ = 0 leaves the fixed point's 4D⁺. Where κ cuts
+    nothing off a connected component, B is singular but for μ along the component's indicator: the
+    attraction does not care where the component lies. The repulsion does, and G/μ would be a jump
+    of some 1e10. There B gets the component's mean degree as its curvature, so that components move
+    rigidly as single points do under the fixed point; that leaves everything else as it is. (With
+    one component the gradient has no such part, except for rounding.) Points without any attraction
+    get the mean degree of all others.
+
+    Parameters
+    ----------
+    weights : csr_matrix of shape (n_samples, n_samples)
+    n_neighbors : int or None
+        κ; None for all.
+    """
+
+    def __init__(self, weights: csr_matrix, n_neighbors: int | None = None) -> None:
+        degrees = np.asarray(weights.sum(axis=1)).ravel()
+        alone = ~(degrees > 0.0)
+        typical = float(degrees[~alone].mean()) if not alone.all() else 1.0
+        smallest = float(degrees[~alone].min()) if not alone.all() else 1.0
+        # The second term only matters where degrees differ by a factor of more than 1e4; Cholesky
+        # would fail without it.
+        self.mu = max(_NEGLIGIBLE * smallest, 1e-14 * float(degrees.max(initial=0.0)))
+        self.kept = keep_strongest(weights, n_neighbors)
+        self.degrees = np.where(alone, typical, degrees)
+
+        label, floats = _floating_components(self.kept, degrees)
+        floats[label[alone]] = False  # they have a curvature of their own
+        sizes = np.bincount(label)
+        self._members = csr_matrix(
+            (np.ones(len(label)), (label, np.arange(len(label)))), shape=(len(sizes), len(label))
+        )[floats]
+        self._sizes = sizes[floats][:, None]
+        self._curvature = 4.0 * (self._members @ degrees[:, None]) / self._sizes + self.mu
+
+    @cached_property
+    def matrix(self) -> csr_matrix:
+        """4(D⁺ − W_κ) + μI; the rigid motions are treated apart."""
+        return (diags(4.0 * self.degrees + self.mu) - 4.0 * self.kept).tocsr()
+
+    def factorize(self, solver: str = "auto") -> Factor:
+        """Factorise the matrix, with more of μ should rounding make it indefinite."""
+        matrix = self.matrix
+        extra = self.mu
+        for _ in range(6):
+            try:
+                return factorize(matrix, solver)
+            except LinAlgError:
+                extra *= 100.0
+                matrix = matrix + diags(np.full(matrix.shape[0], extra))
+        return factorize(matrix, solver)
+
+    def __matmul__(self, V: Array) -> Array:
+        """Return B·V, rigid motions included."""
+        means = self._members @ V / self._sizes
+        return self.matrix @ V + self._members.T @ ((self._curvature - self.mu) * means)
+
+    def split(self, G: Array) -> tuple[Array, Array]:
+        """Split G into what deforms components, and the rigid motions already divided by B."""
+        rigid = self._members @ G / self._sizes
+        return G - self._members.T @ rigid, self._members.T @ (rigid / self._curvature)
+
+    def centre(self, P: Array) -> Array:
+        """Remove what rounding added of the rigid motions."""
+        return P - self._members.T @ (self._members @ P / self._sizes)
+
+
+def _floating_components(
+    kept: csr_matrix, degrees: Array
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return each point's component, and which components no cut weight holds in place."""
+    edges = kept.tocoo()
+    strong = edges.data > _NEGLIGIBLE * np.minimum(degrees[edges.row], degrees[edges.col])
+    graph = csr_matrix(
+        (edges.data[strong], (edges.row[strong], edges.col[strong])), shape=kept.shape
+    )
+    _, label = connected_components(graph, directed=False)
+    cut = degrees - np.asarray(kept.sum(axis=1)).ravel()
+    return label, np.bincount(label, cut) <= _NEGLIGIBLE * np.bincount(label, degrees)
+
+
+class AttractiveSolver:
+    """B⁻¹ with a cached factor, rebuilt every `refresh` calls where the weights depend on X."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        X: Array,
+        n_neighbors: int | None,
+        solver: str = "auto",
+        refresh: int | None = None,
+    ) -> None:
+        self._n_neighbors = n_neighbors
+        self._solver = solver
+        self._refresh = refresh
+        self._build(problem.attractive_weights(X))
+
+    def _build(self, weights: csr_matrix) -> None:
+        self._age = 0
+        self._weights = weights
+        self._hessian = AttractiveHessian(weights, self._n_neighbors)
+        self._factor = self._hessian.factorize(self._solver)
+
+    def keep_up(self, problem: Problem, X: Array) -> None:
+        """Count an iteration, and refactorise if it is time and the weights have changed."""
+        if self._refresh is not None and self._age >= self._refresh:
+            weights = problem.attractive_weights(X)
+            if same_weights(weights, self._weights):
+                self._age = 0
+            else:
+                self._build(weights)
+        self._age += 1
+
+    def solve(self, G: Array) -> Array:
+        """Return B⁻¹G."""
+        inner, rigid = self._hessian.split(G)
+        return self._hessian.centre(self._factor.solve(inner)) + rigid
+
+
+def same_weights(a: csr_matrix, b: csr_matrix) -> bool:
+    """Whether two weight matrices are equal, at once if they are one object."""
+    return a is b or (
+        a.nnz == b.nnz and np.array_equal(a.data, b.data) and np.array_equal(a.indices, b.indices)
+    )

@@ -1,0 +1,87 @@
+"""What a search direction is: a frozen configuration, and its memory during one run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from closeknit.minimize.problem import Array, Problem
+from closeknit.minimize.steps import Backtracking, Step
+
+__all__ = ["Descent", "Direction"]
+
+
+class Descent(ABC):
+    """A direction at work on one problem, B P = −G with a positive definite B.
+
+    Derived classes propose; this class promises that what comes out goes downhill.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    @abstractmethod
+    def propose(self, X: Array, gradient: Array) -> Array:
+        """Return the direction at X; called once for every accepted X, or again after a reset."""
+
+    def reset(self) -> bool:
+        """Forget what earlier iterations taught; return whether there was anything to forget."""
+        return False
+
+    def follow(self, problem: Problem) -> None:
+        """Go on with the same problem at another λ: what depends on E⁺ only is kept."""
+        self.problem = problem
+        self.reset()
+
+    def step_towards(self, X: Array, value: float, gradient: Array) -> Array:
+        """Return a descent direction at X, where E has this value and gradient."""
+        direction = self.propose(X, gradient)
+        if not _descends(direction, gradient) and self.reset():
+            direction = self.propose(X, gradient)
+        if not _descends(direction, gradient):
+            norm = float(np.linalg.norm(gradient))
+            return -gradient / norm if norm > 0.0 else -gradient
+        return direction
+
+
+def _descends(direction: Array, gradient: Array) -> bool:
+    """Whether the slope is negative and finite, which no NaN or inf in `direction` leaves so."""
+    slope = float(np.vdot(direction, gradient))
+    return np.isfinite(slope) and slope < 0.0 and bool(np.isfinite(direction).all())
+
+
+class Direction(ABC):
+    """A way to choose search directions; use one of the classes derived from it.
+
+    Attributes
+    ----------
+    natural_step : bool
+        Whether the direction carries its own scale, so that α = 1 is a good first trial.
+    preferred_step : Step
+        What ``step="auto"`` means for it.
+
+    Examples
+    --------
+    A direction of one's own, the gradient over a guess of the curvature:
+
+    >>> from closeknit.minimize import Descent, Direction, Springs, minimize
+    >>> class Damped(Direction):
+    ...     def start(self, problem, X):
+    ...         return DampedDescent(problem)
+    >>> class DampedDescent(Descent):
+    ...     def propose(self, X, gradient):
+    ...         return -gradient / 10
+    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    >>> minimize(springs, [[5.0], [5.0]], direction=Damped()).X.round(2)
+    array([[1.2],
+           [1.8]])
+    """
+
+    natural_step: ClassVar[bool] = True
+    preferred_step: ClassVar[Step] = Backtracking()
+
+    @abstractmethod
+    def start(self, problem: Problem, X: Array) -> Descent:
+        """Prepare for a run from X: factorise, allocate."""

@@ -1,0 +1,58 @@
+"""Every search direction, and the one place where their names are resolved."""
+
+from __future__ import annotations
+
+from closeknit.minimize.conjugate_gradient import ConjugateGradient
+from closeknit.minimize.descent import Descent, Direction
+from closeknit.minimize.diagonal_hessian import DiagonalHessian
+from closeknit.minimize.fixed_point import FixedPoint
+from closeknit.minimize.gradient import Gradient
+from closeknit.minimize.lbfgs import LBFGS
+from closeknit.minimize.spectral import SpectralDirection
+from closeknit.minimize.spectral_lbfgs import SpectralLBFGS
+from closeknit.minimize.spectral_minus import SpectralMinus
+
+__all__ = [
+    "DIRECTIONS",
+    "LBFGS",
+    "ConjugateGradient",
+    "Descent",
+    "DiagonalHessian",
+    "Direction",
+    "FixedPoint",
+    "Gradient",
+    "SpectralDirection",
+    "SpectralLBFGS",
+    "SpectralMinus",
+    "resolve_direction",
+]
+
+DIRECTIONS: dict[str, type[Direction]] = {
+    "gradient": Gradient,
+    "fixed-point": FixedPoint,
+    "diagonal-hessian": DiagonalHessian,
+    "cg": ConjugateGradient,
+    "lbfgs": LBFGS,
+    "spectral": SpectralDirection,
+    "spectral-minus": SpectralMinus,
+    "spectral-lbfgs": SpectralLBFGS,
+}
+
+
+def resolve_direction(direction: str | Direction) -> Direction:
+    """Turn a name into a direction.
+
+    Examples
+    --------
+    >>> from closeknit.minimize.directions import resolve_direction
+    >>> resolve_direction("spectral")
+    SpectralDirection(n_neighbors=None, solver='auto', refresh=None)
+    """
+    if isinstance(direction, Direction):
+        return direction
+    if direction in DIRECTIONS:
+        return DIRECTIONS[direction]()
+    raise ValueError(
+        f"unknown direction {direction!r}; use {', '.join(map(repr, DIRECTIONS))} "
+        "or an object such as closeknit.minimize.SpectralDirection(n_neighbors=7)"
+    )

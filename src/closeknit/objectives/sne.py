@@ -1,0 +1,88 @@
+"""Stochastic neighbour embedding, the original, with a distribution per point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from closeknit.kernels import GAUSSIAN
+from closeknit.objectives.base import Objective
+from closeknit.repulsion import PairSums, Repulsion
+
+__all__ = ["SNE"]
+
+Array = NDArray[np.float64]
+
+
+class SNE(Objective):
+    """SNE: Σ p_{m|n} t + λ Σ_n log Σ_m exp(−t) with t = ‖x_n − x_m‖²  (Hinton and Roweis, 2003).
+
+    Parameters
+    ----------
+    affinities : sparse matrix or array of shape (n_samples, n_samples)
+        Row n is the distribution of point n over its neighbours; rows need not be symmetric and
+        are divided by their sums. E⁺ sees only their symmetric part.
+    repulsion, n_jobs
+        As in :class:`Objective`.
+    """
+
+    kernel = GAUSSIAN
+
+    def __init__(
+        self, affinities: Any, *, repulsion: Repulsion | None = None, n_jobs: int | None = -1
+    ):
+        P = sparse.csr_matrix(affinities, dtype=np.float64, copy=True)
+        sums = np.asarray(P.sum(axis=1)).ravel()
+        with np.errstate(divide="ignore"):
+            P = sparse.diags(np.where(sums > 0.0, 1.0 / sums, 0.0)) @ P
+        self.conditional = sparse.csr_matrix(P)
+        super().__init__(0.5 * (P + P.T), repulsion=repulsion, n_jobs=n_jobs)
+
+    @property
+    def entropy(self) -> float:
+        """Σ_n H(P_n); Σ_n KL(P_n‖Q_n) = E − that at λ = 1."""
+        p = self.conditional.data[self.conditional.data > 0.0]
+        return float(-(p * np.log(p)).sum())
+
+    def repulsive_value(self, sums: Array) -> float:
+        """Σ_n log S_n with S_n = Σ_m K."""
+        return float(np.log(sums).sum())
+
+    def repulsive_force(self, X: Array, sums: PairSums) -> Array:
+        """½ Σ_m K' (1/S_n + 1/S_m) (x_n − x_m)."""
+        assert sums.force is not None
+        inverse = 1.0 / sums.value
+        other = self.repulsion.sums(X, self.kernel, point_weights=inverse).force
+        return 0.5 * (inverse[:, None] * sums.force + other)
+
+    def repulsive_diagonal(self, X: Array) -> Array:
+        """Own and others' S''/S − (S'/S)²."""
+        own = self.repulsion.curvatures(X, self.kernel)
+        inverse = 1.0 / own.value
+        other = self.repulsion.curvatures(X, self.kernel, point_weights=inverse)
+        bend_own = 2.0 * (own.slope[:, None] + 2.0 * own.curvature) * inverse[:, None]
+        bend_other = 2.0 * (other.slope[:, None] + 2.0 * other.curvature)
+        # Σ_m (2 K' (x_n − x_m) / S_m)²: K'² = exp(−2t) is K'' at points √2 apart.
+        squares = self.repulsion.curvatures(
+            np.sqrt(2.0) * X, self.kernel, point_weights=inverse**2
+        ).curvature
+        square_own = 4.0 * (own.force * inverse[:, None]) ** 2
+        return bend_own + bend_other - square_own - 2.0 * squares
+
+    def repulsive_blocks(self, X: Array) -> Callable[[Array], Array]:
+        """Weights ½ K'' (1/S_n + 1/S_m) (x_n − x_m)²."""
+        own = self.repulsion.curvatures(X, self.kernel)
+        inverse = 1.0 / own.value
+        other = self.repulsion.curvatures(X, self.kernel, point_weights=inverse).curvature
+        diagonal = inverse[:, None] * own.curvature + other
+
+        def product(V: Array) -> Array:
+            moved = inverse[:, None] * self.repulsion.curvature_product(X, self.kernel, V)
+            moved += self.repulsion.curvature_product(X, self.kernel, V, point_weights=inverse)
+            return 4.0 * (diagonal * V - moved)
+
+        return product

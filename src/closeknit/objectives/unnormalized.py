@@ -1,0 +1,79 @@
+"""Unnormalised models: E⁻ = Σ w⁻ K over all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from closeknit.objectives.base import Objective
+from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
+
+__all__ = ["UnnormalizedObjective"]
+
+Array = NDArray[np.float64]
+
+
+class UnnormalizedObjective(Objective):
+    """Attraction along a graph against plain repulsion of all pairs.
+
+    Parameters
+    ----------
+    affinities : sparse matrix or array of shape (n_samples, n_samples)
+        Attractive weights W⁺.
+    repulsive_weights : array of shape (n_samples, n_samples) or None, default=None
+        Repulsive weights W⁻, symmetric and non-negative; None means ones, which need no memory.
+    repulsion, n_jobs
+        As in :class:`Objective`. Given weights are summed exactly.
+    """
+
+    def __init__(
+        self,
+        affinities: Any,
+        *,
+        repulsive_weights: ArrayLike | None = None,
+        repulsion: Repulsion | None = None,
+        n_jobs: int | None = -1,
+    ):
+        if repulsive_weights is not None:
+            if repulsion is not None:
+                raise ValueError("repulsive_weights are summed exactly; leave repulsion out")
+            weights = _check_repulsive(repulsive_weights, np.shape(affinities))
+            repulsion = ExactRepulsion(n_jobs, weights)
+        super().__init__(affinities, repulsion=repulsion, n_jobs=n_jobs)
+
+    def repulsive_value(self, sums: Array) -> float:
+        """Σ_n Σ_m w⁻ K."""
+        return float(sums.sum())
+
+    def repulsive_force(self, X: Array, sums: PairSums) -> Array:
+        """Σ_m w⁻ K' (x_n − x_m)."""
+        assert sums.force is not None
+        return sums.force
+
+    def repulsive_diagonal(self, X: Array) -> Array:
+        """4 Σ_m w⁻ (K' + 2 K'' (x_n − x_m)²)."""
+        sums = self.repulsion.curvatures(X, self.kernel)
+        return 4.0 * (sums.slope[:, None] + 2.0 * sums.curvature)
+
+    def repulsive_blocks(self, X: Array) -> Callable[[Array], Array]:
+        """Weights w⁻ K'' (x_n − x_m)²."""
+        curvature = self.repulsion.curvatures(X, self.kernel).curvature
+
+        def product(V: Array) -> Array:
+            return 8.0 * (curvature * V - self.repulsion.curvature_product(X, self.kernel, V))
+
+        return product
+
+
+def _check_repulsive(weights: ArrayLike, shape: tuple[int, ...]) -> Array:
+    w = np.array(weights, dtype=np.float64, order="C")
+    if w.shape != shape:
+        raise ValueError(f"repulsive_weights have shape {w.shape}, affinities {shape}")
+    if not np.isfinite(w).all() or (w < 0.0).any():
+        raise ValueError("repulsive_weights must be finite and not negative")
+    if np.abs(w - w.T).max() > 1e-10 * w.max():
+        raise ValueError("repulsive_weights must be symmetric; average them with their transpose")
+    return w
