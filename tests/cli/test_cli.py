@@ -137,7 +137,7 @@ def test_demo_leaves_the_old_picture_alone_when_it_fails(tmp_path, error, exit_c
 def test_info_prints_what_a_bug_report_needs(tmp_path):
     result = closeknit_command("info", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    for name in ("closeknit", "numpy", "scipy", "scikit-learn", "faiss", "threads", "simd"):
+    for name in ("closeknit", "numpy", "scipy", "scikit-learn", "threads", "simd"):
         assert name in result.stdout
 
 
@@ -151,7 +151,7 @@ def test_info_json(tmp_path):
 
 
 def test_info_imports_none_of_the_packages_it_lists(tmp_path):
-    before = "\n".join(without(name) for name in ("faiss", "matplotlib", "sklearn", "scipy"))
+    before = "\n".join(without(name) for name in ("matplotlib", "sklearn", "scipy"))
     result = closeknit_command("info", "--json", cwd=tmp_path, before=before)
     assert result.returncode == 0, result.stderr
 
@@ -163,7 +163,7 @@ def test_version(tmp_path):
 
 def test_help_imports_nothing_heavy(tmp_path):
     before = "\n".join(
-        without(name) for name in ("numpy", "scipy", "sklearn", "faiss", "matplotlib")
+        without(name) for name in ("numpy", "scipy", "sklearn", "matplotlib")
     )
     result = closeknit_command("--help", cwd=tmp_path, before=before)
     assert result.returncode == 0, result.stderr

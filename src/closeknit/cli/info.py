@@ -15,19 +15,18 @@ from closeknit._threads import effective_n_jobs
 
 __all__ = ["Info", "collect", "report"]
 
-# The distributions that may provide each package. Their metadata is read and nothing is imported:
-# that is quick, and a broken installation can still be described.
-PACKAGES = {
-    "closeknit": ("closeknit",),
-    "numpy": ("numpy",),
-    "scipy": ("scipy",),
-    "scikit-learn": ("scikit-learn",),
-    "faiss": ("faiss-cpu", "faiss-gpu", "faiss"),
-    "threadpoolctl": ("threadpoolctl",),
-    "matplotlib": ("matplotlib",),
-    "typer": ("typer",),
-    "rich": ("rich",),
-}
+# Their metadata is read and nothing is imported: that is quick, and a broken installation can still
+# be described.
+PACKAGES = (
+    "closeknit",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "threadpoolctl",
+    "matplotlib",
+    "typer",
+    "rich",
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Info:
 def collect() -> Info:
     """Look at the installation and the machine."""
     return Info(
-        packages={name: _first_version(candidates) for name, candidates in PACKAGES.items()},
+        packages={name: _version(name) for name in PACKAGES},
         python=f"{platform.python_version()} ({platform.python_implementation()})",
         platform=platform.platform(),
         threads=effective_n_jobs(-1),
@@ -84,10 +83,8 @@ def report(info: Info, *, as_json: bool) -> None:
     Console().print(table)
 
 
-def _first_version(distributions: tuple[str, ...]) -> str | None:
-    for distribution in distributions:
-        try:
-            return version(distribution)
-        except PackageNotFoundError:
-            continue
-    return None
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
