@@ -28,7 +28,9 @@ namespace closeknit::CK_ISA {
 namespace {
 
 constexpr int kPlaces = kTileColumns<float>;
-constexpr std::int64_t kBlockFloats = 32768;  // sketches of one block: 128 KiB, a share of L2
+constexpr std::int64_t kBlockPanels = 8;
+constexpr std::int64_t kBlockPlaces = kBlockPanels * kPlaces;
+constexpr std::int64_t kStretch = 256;  // coordinates of a panel in the first cache: 16 KiB
 
 // A row of the task has yet to look at a cell, or at a point. One number, so that sorting is fast.
 struct Visit {
@@ -56,9 +58,9 @@ class Task {
         answers_(answers),
         rows_(queries.order + queries.task_offsets[task]),
         n_rows_(queries.task_offsets[task + 1] - queries.task_offsets[task]),
-        block_panels_(std::max<std::int64_t>(1, kBlockFloats / (kPlaces * sketch.n_coordinates))),
-        packed_(new float[(n_rows_ + kTileRows) * sketch.n_coordinates]),
-        products_(new float[kTileRows * kPlaces * block_panels_]),
+        everyone_(new float[(n_rows_ + kTileRows) * sketch.n_coordinates]),
+        some_(new float[(n_rows_ + kTileRows) * sketch.n_coordinates]),
+        products_(new float[(n_rows_ + kTileRows) * kBlockPlaces]),
         to_centers_(new float[n_rows_ * sketch.n_cells]),
         limits_(new float[n_rows_]),
         smallest_(n_rows_, Smallest(plan.n_candidates)),
@@ -80,7 +82,8 @@ class Task {
   void measure_centers() {
     const Sketch& centers = *plan_.centers;
     select_all();
-    pack(1.0f);
+    pack(everyone_.get(), 1.0f);
+    active_ = everyone_.get();
     scan(centers, 0, centers.cell_panels[1], [&](std::int64_t r, const float* values,
                                                  const std::int32_t* points) {
       for (int c = 0; c < kPlaces; ++c) {
@@ -115,7 +118,8 @@ class Task {
       const std::int32_t cell = visits[v].target();
       selected_.clear();
       for (; v < visits.size() && visits[v].target() == cell; ++v) selected_.push_back(visits[v]);
-      pack(sketch_.has_residual ? plan_.residual_weight : 1.0f);
+      pack(some_.get(), sketch_.has_residual ? plan_.residual_weight : 1.0f);
+      active_ = some_.get();
       scan(sketch_, sketch_.cell_panels[cell], sketch_.cell_panels[cell + 1],
            [&](std::int64_t r, const float* values, const std::int32_t* points) {
              pick(values, points, self(r), smallest_[r].threshold(), [&](int c) {
@@ -140,10 +144,16 @@ class Task {
     for (std::int64_t cell = 0; cell < sketch_.n_cells; ++cell) {
       selected_.clear();
       for (std::int32_t r = 0; r < n_rows_; ++r) {
-        if (!ruled_out(r, cell)) selected_.emplace_back(0, r);
+        if (!complete(r) && !ruled_out(r, cell)) selected_.emplace_back(0, r);
       }
       if (selected_.empty()) continue;
-      pack(1.0f);
+      if (4 * static_cast<std::int64_t>(selected_.size()) >= 3 * n_rows_) {
+        select_all();  // looking with a few rows too many is cheaper than laying out the others
+        active_ = everyone_.get();
+      } else {
+        pack(some_.get(), 1.0f);
+        active_ = some_.get();
+      }
       scan(sketch_, sketch_.cell_panels[cell], sketch_.cell_panels[cell + 1],
            [&](std::int32_t r, const float* values, const std::int32_t* points) {
              const float limit = limits_[r];
@@ -155,6 +165,14 @@ class Task {
            });
       evaluate_pending();
     }
+  }
+
+  // Has the row looked at every point already, and is the k-th best nearer than the first point
+  // that was no candidate? Then there is nothing to sweep. (A plain search, without residuals: the
+  // estimates by which candidates were kept are the sketch values themselves.)
+  bool complete(std::int64_t r) const {
+    return plan_.n_probes == sketch_.n_cells && !sketch_.has_residual &&
+           smallest_[r].threshold() > limits_[r];
   }
 
   // Is every point of the cell farther than the k-th best? ‖x - y‖ ≥ ‖x - c‖ - ‖c - y‖.
@@ -172,41 +190,50 @@ class Task {
   }
 
   // Lays the selected rows out for the tiles.
-  void pack(float residual_weight) {
+  void pack(float* out, float residual_weight) {
     const std::int64_t n = sketch_.n_coordinates;
     const auto n_selected = static_cast<std::int64_t>(selected_.size());
     for (std::int64_t g = 0; g < n_selected; g += kTileRows) {
       const float* rows[kTileRows] = {};
       const int here = static_cast<int>(std::min<std::int64_t>(kTileRows, n_selected - g));
       for (int r = 0; r < here; ++r) rows[r] = queries_.sketches + rows_[selected_[g + r].row()] * n;
-      float* packed = packed_.get() + g * n;
+      float* packed = out + g * n;
       pack_rows(rows, here, n, packed);
       for (int r = 0; r < kTileRows; ++r) packed[(n - 1) * kTileRows + r] *= residual_weight;
     }
   }
 
-  // Calls met(row, values, points) for each selected row and panel of 16 points. A block of
-  // panels stays in the cache while all rows pass over it.
+  // Calls met(row, values, points) for each selected row and panel of 16 points. A stretch of one
+  // panel stays in the first cache while all rows pass over it.
   template <class Met>
   void scan(const Sketch& sketch, std::int64_t begin, std::int64_t end, const Met& met) {
-    const std::int64_t n = sketch.n_coordinates, stride = kPlaces * block_panels_;
     const auto n_selected = static_cast<std::int64_t>(selected_.size());
-    for (std::int64_t first = begin; first < end; first += block_panels_) {
-      const std::int64_t last = std::min(end, first + block_panels_);
-      for (std::int64_t g = 0; g < n_selected; g += kTileRows) {
+    for (std::int64_t first = begin; first < end; first += kBlockPanels) {
+      const std::int64_t last = std::min(end, first + kBlockPanels);
+      multiply(sketch, first, last, n_selected);
+      for (std::int64_t i = 0; i < n_selected; ++i) {
         for (std::int64_t p = first; p < last; ++p) {
-          tile_products(n, packed_.get() + g * n, sketch.panels + p * kPlaces * n,
-                        products_.get() + (p - first) * kPlaces, stride);
+          const float* products = products_.get() + i * kBlockPlaces + (p - first) * kPlaces;
+          const float* half_sq_norms = sketch.half_sq_norms + p * kPlaces;
+          float values[kPlaces];
+          for (int c = 0; c < kPlaces; ++c) values[c] = half_sq_norms[c] - products[c];
+          met(selected_[i].row(), values, sketch.points + p * kPlaces);
         }
-        const std::int64_t here = std::min<std::int64_t>(kTileRows, n_selected - g);
-        for (std::int64_t r = 0; r < here; ++r) {
-          for (std::int64_t p = first; p < last; ++p) {
-            const float* products = products_.get() + r * stride + (p - first) * kPlaces;
-            const float* half_sq_norms = sketch.half_sq_norms + p * kPlaces;
-            float values[kPlaces];
-            for (int c = 0; c < kPlaces; ++c) values[c] = half_sq_norms[c] - products[c];
-            met(selected_[g + r].row(), values, sketch.points + p * kPlaces);
-          }
+      }
+    }
+  }
+
+  void multiply(const Sketch& sketch, std::int64_t first, std::int64_t last,
+                std::int64_t n_selected) {
+    const std::int64_t n = sketch.n_coordinates;
+    for (std::int64_t k = 0; k < n; k += kStretch) {
+      const std::int64_t length = std::min(kStretch, n - k);
+      for (std::int64_t p = first; p < last; ++p) {
+        for (std::int64_t g = 0; g < n_selected; g += kTileRows) {
+          tile_products(length, active_ + g * n + k * kTileRows,
+                        sketch.panels + (p * n + k) * kPlaces,
+                        products_.get() + g * kBlockPlaces + (p - first) * kPlaces, kBlockPlaces,
+                        k > 0);
         }
       }
     }
@@ -265,8 +292,9 @@ class Task {
   const SearchPlan& plan_;
   const Answers& answers_;
   const std::int64_t* rows_;
-  std::int64_t n_rows_, block_panels_;
-  std::unique_ptr<float[]> packed_, products_, to_centers_, limits_;
+  std::int64_t n_rows_;
+  std::unique_ptr<float[]> everyone_, some_, products_, to_centers_, limits_;
+  const float* active_ = nullptr;  // whichever of the two layouts holds the selected rows
   std::vector<Visit> selected_, pending_;
   std::vector<Smallest> smallest_;
   std::vector<Nearest> nearest_;

@@ -17,13 +17,20 @@ constexpr int kTileRows = 6;
 template <class T>
 constexpr int kTileColumns = 2 * VectorOf<T>::lanes;
 
-// out[r * stride + c] = Σ_k rows[k][r] panel[k][c], for one tile.
+// out[r * stride + c] = Σ_k rows[k][r] panel[k][c], for one tile; or adds to what is there, which
+// is the same chain of sums interrupted.
 template <class T>
 inline void tile_products(std::int64_t n_coordinates, const T* rows, const T* panel, T* out,
-                          std::int64_t stride) {
+                          std::int64_t stride, bool add = false) {
   using V = typename VectorOf<T>::type;
   constexpr int lanes = VectorOf<T>::lanes;
   V sums[kTileRows][2] = {};
+  if (add) {
+    for (int r = 0; r < kTileRows; ++r) {
+      sums[r][0] = load(out + r * stride);
+      sums[r][1] = load(out + r * stride + lanes);
+    }
+  }
   for (std::int64_t k = 0; k < n_coordinates; ++k) {
     const V left = load(panel), right = load(panel + lanes);
     panel += 2 * lanes;

@@ -41,7 +41,9 @@ class Cells:
     packed_centers: _core.Sketch
 
 
-def make_cells(sketches: Sketches, rng: np.random.Generator, n_threads: int) -> Cells:
+def make_cells(
+    sketches: Sketches, rng: np.random.Generator, n_threads: int, *, one: bool = False
+) -> Cells:
     """Partition sketches into about 2√n cells.
 
     Parameters
@@ -49,6 +51,8 @@ def make_cells(sketches: Sketches, rng: np.random.Generator, n_threads: int) -> 
     sketches : Sketches
     rng : numpy.random.Generator
     n_threads : int
+    one : bool
+        Put all points into one cell.
 
     Returns
     -------
@@ -56,10 +60,10 @@ def make_cells(sketches: Sketches, rng: np.random.Generator, n_threads: int) -> 
     """
     values = sketches.values
     n_samples = values.shape[0]
-    n_cells = int(2 * np.sqrt(n_samples)) if n_samples >= _ONE_CELL else 1
+    n_cells = 1 if one or n_samples < _ONE_CELL else int(2 * np.sqrt(n_samples))
     sample = values[np.sort(rng.choice(n_samples, min(n_samples, 48 * n_cells), replace=False))]
     centers = sample[np.sort(rng.choice(sample.shape[0], n_cells, replace=False))]
-    for _ in range(_ROUNDS):
+    for _ in range(_ROUNDS if n_cells > 1 else 1):
         centers = _means(sample, assign(sample, centers, n_threads), centers)
     centers = centers[_chain(centers)]  # neighbouring cells get neighbouring numbers
     members = assign(values, centers, n_threads)

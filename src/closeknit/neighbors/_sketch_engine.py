@@ -14,7 +14,7 @@ from closeknit.neighbors._engine import Found
 from closeknit.neighbors._plan import RESIDUAL_WEIGHT, SketchPlan, plan_sketches
 from closeknit.neighbors._report import Reporter
 from closeknit.neighbors._rows import Data, as_rows
-from closeknit.neighbors._sketch import Sketches, rounding_margin
+from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketches, rounding_margin
 
 __all__ = ["SketchEngine"]
 
@@ -105,7 +105,10 @@ class SketchEngine:
         rng = np.random.default_rng(self._seed)
         plan = plan_sketches(self._points, n_neighbors, rng, self._n_threads, self._target_recall)
         sketches = plan.sketcher(self._points, self._n_threads)
-        cells = make_cells(sketches, rng, self._n_threads)
+        # Sketches this long mean that no few directions matter; then cells do not help, either, and
+        # one look at everything is the fastest exact search.
+        plain = self._target_recall is None and sketches.values.shape[1] > MAX_COMPONENTS + 1
+        cells = make_cells(sketches, rng, self._n_threads, one=plain)
         n_cells = cells.centers.shape[0]
         addend = None if self._addend is None else self._addend * plan.sketcher.scale**2
         packed = pack(

@@ -11,15 +11,16 @@ import scipy.sparse as sp
 from closeknit.neighbors._geometry import GEOMETRIES
 from closeknit.neighbors._report import Reporter
 from closeknit.neighbors.external import EstimatorIndex
-from closeknit.neighbors.index import TREE_FEATURES, ApproximateIndex, ExactIndex, NeighborIndex
+from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.precomputed import PrecomputedIndex
 from closeknit.neighbors.result import Neighbors
 
 __all__ = ["find_neighbors", "fit_index", "make_index"]
 
-# Up to here exact search is a matter of seconds.
+# Up to here exact search is a matter of seconds, or as fast as approximate search.
 _EXACT_SAMPLES = 20_000
+_EXACT_FEATURES = 12
 
 
 def find_neighbors(
@@ -175,7 +176,7 @@ def make_index(
 
 def _choose(X: Any, report: Reporter) -> str:
     n_samples, n_features = X.shape if hasattr(X, "shape") else np.shape(X)
-    if n_samples <= _EXACT_SAMPLES or n_features <= TREE_FEATURES or sp.issparse(X):
+    if n_samples <= _EXACT_SAMPLES or n_features <= _EXACT_FEATURES or sp.issparse(X):
         chosen = "exact"
     else:
         chosen = "approximate"
