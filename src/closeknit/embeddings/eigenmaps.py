@@ -42,9 +42,9 @@ def eigenmaps(W: Any, n_components: int, *, random_state: Any = None) -> Array:
     Returns
     -------
     ndarray of shape (n_samples, n_components)
-        Connected components of the graph are embedded one by one and laid side by side: eigenvectors
-        of the whole graph would only tell the components apart. Isolated points are at the origin of
-        their component.
+        Connected components of the graph are embedded one by one and laid side by side:
+        eigenvectors of the whole graph would only tell the components apart. Isolated points are
+        at the origin of their component.
     """
     W = sparse.csr_matrix(W, dtype=np.float64)
     count, label = connected_components(W, directed=False)

@@ -73,8 +73,8 @@ _ATTRIBUTES = """
 def _document(cls: type, lam: str = "float or list of float, default=1.0") -> type:
     """Fill the parameters and attributes that all estimators share into a class's docstring."""
     assert cls.__doc__ is not None
-    cls.__doc__ = cls.__doc__.replace("\n    PARAMETERS", _PARAMETERS.format(lam=lam)).replace(
-        "\n    ATTRIBUTES", _ATTRIBUTES
+    cls.__doc__ = cls.__doc__.replace("\n    <parameters>", _PARAMETERS.format(lam=lam)).replace(
+        "\n    <attributes>", _ATTRIBUTES
     )
     return cls
 
@@ -106,11 +106,11 @@ class SymmetricSNE(_Normalized):
 
     Parameters
     ----------
-    PARAMETERS
+    <parameters>
 
     Attributes
     ----------
-    ATTRIBUTES
+    <attributes>
     kl_divergence_ : float
         KL(P‖Q) at λ = 1.
 
@@ -138,7 +138,7 @@ class TSNE(_Normalized):
 
     Parameters
     ----------
-    PARAMETERS
+    <parameters>
     exaggeration : sequence of (float, int), default=((12.0, 50), (4.0, 30), (2.0, 30))
         Short stages before the minimisation proper, each a factor by which attraction is
         exaggerated, that is λ divided, and its iterations. Early exaggeration is a homotopy in λ;
@@ -147,7 +147,7 @@ class TSNE(_Normalized):
 
     Attributes
     ----------
-    ATTRIBUTES
+    <attributes>
     kl_divergence_ : float
         KL(P‖Q) at λ = 1.
 
@@ -238,11 +238,11 @@ class SNE(_Normalized):
 
     Parameters
     ----------
-    PARAMETERS
+    <parameters>
 
     Attributes
     ----------
-    ATTRIBUTES
+    <attributes>
     kl_divergence_ : float
         Σ_n KL(P_n‖Q_n) at λ = 1.
 
@@ -378,14 +378,14 @@ class ElasticEmbedding(_Elastic):
 
     Parameters
     ----------
-    PARAMETERS
+    <parameters>
     repulsive_weights : None, "distances" or array, default=None
         W⁻: ones, squared distances of the data as in the first elastic embedding paper, or a
         symmetric matrix.
 
     Attributes
     ----------
-    ATTRIBUTES
+    <attributes>
 
     References
     ----------
@@ -421,13 +421,13 @@ class TElasticEmbedding(_Elastic):
 
     Parameters
     ----------
-    PARAMETERS
+    <parameters>
     repulsive_weights : None, "distances" or array, default=None
         W⁻: ones, squared distances of the data, or a symmetric matrix.
 
     Attributes
     ----------
-    ATTRIBUTES
+    <attributes>
 
     References
     ----------

@@ -82,7 +82,7 @@ class Limits:
                 raise ValueError(f"{name}={limit!r} must be at least 0")
 
     def reached(self, state: State, before: float | None) -> str | None:
-        """Return the name of a limit that is reached; `before` is the value PATIENCE iterates ago."""
+        """Name a limit that is reached, if any; `before` is the value PATIENCE iterates ago."""
         if state.gradient_norm <= self.gradient_tol:
             return "gradient_tol"
         if before is not None:

@@ -6,8 +6,8 @@
     SymmetricSNE, TSNE                                           E⁻ = log Σ K
     SNE                                                          E⁻ = Σ_n log Σ_m K
 
-``objective.at(lam)`` is what :func:`closeknit.minimize.minimize` takes. The sums over all pairs come
-from :mod:`closeknit.repulsion`.
+``objective.at(lam)`` is what :func:`closeknit.minimize.minimize` takes. The sums over all pairs
+come from :mod:`closeknit.repulsion`.
 """
 
 from closeknit.objectives.base import AtLambda, Objective

@@ -74,6 +74,4 @@ class Attraction:
 
     def _sum(self, X: Array, force: Array | None) -> float:
         W, threads = self.weights, effective_n_jobs(self.n_jobs)
-        return _core.sum_edges(
-            W.indptr, W.indices, W.data, X, X, self.kernel.code, force, threads
-        )
+        return _core.sum_edges(W.indptr, W.indices, W.data, X, X, self.kernel.code, force, threads)
