@@ -32,7 +32,7 @@ def _prefers_tree(n_samples: int, n_features: int) -> bool:
 
     Processor time measured at k = 30: the tree wins for 20,000 Gaussian points in 6 dimensions and
     loses in 8 (also for 80,000 points) and on covertype (10 dimensions, 140,000 points, by a factor
-    2.6). Its time grows more slowly with the number of points, though.
+    2.6). Its time should grow more slowly with the number of points; 300,000 is an extrapolation.
     """
     return n_features <= 7 or (n_features <= 12 and n_samples > 300_000)
 
