@@ -20,7 +20,7 @@ from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketcher, principal_dire
 __all__ = ["RESIDUAL_WEIGHT", "SketchPlan", "data_scale", "plan_sketches"]
 
 # The expected cosine between the residuals of two neighbours, for ranking candidates: 0 would be
-# unrelated residuals, 1 is the lower bound. Of 0, ¼, ½, ¾ and 1, none was best everywhere on samples
+# unrelated residuals, 1 is the lower bound. Of 0, ¼, ½, ¾ and 1, none was best everywhere on sets
 # of 200 rows of MNIST, GloVe and CBMC; from 32 numbers on, ½ lost at most 0.008 of recall to the
 # best, with 16 up to 0.021. On 20 newsgroups it is worse than ¼.
 RESIDUAL_WEIGHT = 0.5
