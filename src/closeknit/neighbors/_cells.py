@@ -15,7 +15,7 @@ __all__ = ["Cells", "assign", "group_by_cell", "make_cells", "pack"]
 _PLACES = 16  # points per panel, the width of the compiled kernel's tile
 _TASK_ROWS = 192  # queries per task: enough to reuse a cell's sketches while they are in the cache
 _ONE_CELL = 2048  # fewer points than this make one cell
-_ROUNDS = 5  # Lloyd iterations; more change little in how well the cells separate neighbours
+_ROUNDS = 5  # Lloyd iterations; calibration makes up for cells that are not the best
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from closeknit import _core
 from closeknit.neighbors._engine import Found
-from closeknit.neighbors._order import chunks, nearest_of
+from closeknit.neighbors._order import chunks
 from closeknit.neighbors._rows import Data, as_rows
 
 __all__ = ["Places", "find_places"]
@@ -37,21 +37,19 @@ class Places:
     first: npt.NDArray[np.intp]
     place_of: npt.NDArray[np.intp]
 
-    def hand_out(
+    def points_of(
         self,
         places: npt.NDArray[np.integer[Any]],
         sq_distances: npt.NDArray[np.float64],
         n_neighbors: int,
-        self_indices: npt.NDArray[np.intp] | None,
     ) -> Found:
         """Turn each row's nearest places into its nearest points.
 
         Parameters
         ----------
         places, sq_distances : (n_rows, n_places_found) arrays
-            Row r's nearest places, at least ``min(n_neighbors + 1, n_places)`` of them.
+            Sorted, and at least ``min(n_neighbors, n_places)`` of them.
         n_neighbors : int
-        self_indices : (n_rows,) array or None
 
         Returns
         -------
@@ -60,20 +58,54 @@ class Places:
         sizes = np.bincount(self.place_of)
         starts = np.cumsum(sizes) - sizes
         by_place = np.argsort(self.place_of, kind="stable")
-        # A row can use no more than n_neighbors + 1 points of one place, of the smallest indices.
-        width = min(int(sizes.max()), n_neighbors + 1)
-        nth = np.arange(width)
         indices = np.empty((places.shape[0], n_neighbors), dtype=np.int64)
         out = np.empty((places.shape[0], n_neighbors))
-        # Most rows are full after a few places, and need no look at the others.
-        for chunk in chunks(places.shape[0], 64 * places.shape[1] * width):
-            here = places[chunk]
-            there = nth < np.minimum(sizes[here], width)[:, :, None]
-            members = by_place[np.where(there, starts[here][:, :, None] + nth, 0)]
-            members = np.where(there, members, -1).reshape(here.shape[0], -1)
-            own = None if self_indices is None else self_indices[chunk]
-            repeated = np.repeat(sq_distances[chunk], width, axis=1)
-            indices[chunk], out[chunk] = nearest_of(members, repeated, n_neighbors, own)
+        for chunk in chunks(places.shape[0], 256 * n_neighbors):
+            here, near = places[chunk], sq_distances[chunk]
+            # A row can use no more than n_neighbors points of one place, those of the smallest
+            # indices, and is full after a few places; only ties with the last of them count, too.
+            copies = np.minimum(sizes[here], n_neighbors)
+            last = np.argmax(np.cumsum(copies, axis=1) >= n_neighbors, axis=1)
+            copies[near > np.take_along_axis(near, last[:, None], axis=1)] = 0
+            flat = copies.ravel()
+            nth = np.arange(flat.sum()) - np.repeat(np.cumsum(flat) - flat, flat)
+            points = by_place[np.repeat(starts[here.ravel()], flat) + nth]
+            distances = np.repeat(near.ravel(), flat)
+            rows = np.repeat(np.arange(here.shape[0]), copies.sum(axis=1))
+            order = np.lexsort((points, distances, rows))
+            first = np.searchsorted(rows, np.arange(here.shape[0]))
+            kept = order[first[:, None] + np.arange(n_neighbors)]
+            indices[chunk], out[chunk] = points[kept], distances[kept]
+        return indices, out
+
+    def others_of(
+        self,
+        places: npt.NDArray[np.integer[Any]],
+        sq_distances: npt.NDArray[np.float64],
+        n_neighbors: int,
+    ) -> Found:
+        """Turn each place's nearest places into each point's nearest other points.
+
+        Parameters
+        ----------
+        places, sq_distances : (n_places, n_places_found) arrays
+            Sorted, and at least ``min(n_neighbors + 1, n_places)`` of them.
+        n_neighbors : int
+
+        Returns
+        -------
+        indices, sq_distances : (n_samples, n_neighbors) arrays
+        """
+        near, near_sq_distances = self.points_of(places, sq_distances, n_neighbors + 1)
+        n_samples = len(self.place_of)
+        indices = np.empty((n_samples, n_neighbors), dtype=np.int64)
+        out = np.empty((n_samples, n_neighbors))
+        for chunk in chunks(n_samples, 64 * n_neighbors):
+            here = self.place_of[chunk]
+            own = near[here] == np.arange(chunk.start, chunk.stop)[:, None]
+            own[~own.any(axis=1), -1] = True  # self is too far down the list: one more than needed
+            indices[chunk] = near[here][~own].reshape(-1, n_neighbors)
+            out[chunk] = near_sq_distances[here][~own].reshape(-1, n_neighbors)
         return indices, out
 
 

@@ -20,7 +20,7 @@ from closeknit.neighbors._rows import Data, as_rows
 
 __all__ = ["MAX_COMPONENTS", "Sketcher", "Sketches", "principal_directions", "rounding_margin"]
 
-MAX_COMPONENTS = 256  # beyond it, sketches cost about as much as the points they stand for
+MAX_COMPONENTS = 256  # the longest sketch considered before taking all coordinates
 _SAMPLE = 4096  # rows that determine the basis; any orthonormal basis is valid, so a sample will do
 _UNIT_ROUNDOFF = 2.0**-24
 

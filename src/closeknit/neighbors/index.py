@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol, Self, runtime_checkable
 
-import numpy as np
 import scipy.sparse as sp
 
 from closeknit._threads import effective_n_jobs
@@ -33,7 +32,7 @@ def _prefers_tree(n_samples: int, n_features: int) -> bool:
 
     Processor time measured at k = 30: the tree wins for 20,000 Gaussian points in 6 dimensions and
     loses in 8 (also for 80,000 points) and on covertype (10 dimensions, 140,000 points, by a factor
-    2.6). Its time grows more slowly with the number of points, though.
+    2.6). Its time should grow more slowly with the number of points; 300,000 is an extrapolation.
     """
     return n_features <= 7 or (n_features <= 12 and n_samples > 300_000)
 
@@ -119,13 +118,8 @@ class _EuclideanIndex:
         if places is None:
             found = self._engine.search(n_neighbors, exclude_self=True)
             return self._result(*found)
-        n_places = len(places.first)
-        near, sq_distances = self._engine.search(min(n_neighbors + 1, n_places))
-        everyone = np.arange(self._n_samples)
-        place_of = places.place_of
-        return self._result(
-            *places.hand_out(near[place_of], sq_distances[place_of], n_neighbors, everyone)
-        )
+        n_asked = min(n_neighbors + 1, len(places.first))
+        return self._result(*places.others_of(*self._engine.search(n_asked), n_neighbors))
 
     def query(self, X: Any, n_neighbors: int) -> Neighbors:
         """Find each new point's nearest fitted points; none is left out.
@@ -150,9 +144,9 @@ class _EuclideanIndex:
         places = self._places
         if places is None:
             return self._result(*self._engine.search(n_neighbors, queries))
-        n_asked = min(n_neighbors + 1, len(places.first))
+        n_asked = min(n_neighbors, len(places.first))
         found = self._engine.search(n_asked, queries)
-        return self._result(*places.hand_out(*found, n_neighbors, None))
+        return self._result(*places.points_of(*found, n_neighbors))
 
     def _result(self, indices: Any, sq_distances: Any) -> Neighbors:
         sq_distances = self._geometry.finish(sq_distances)
