@@ -162,9 +162,7 @@ def test_version(tmp_path):
 
 
 def test_help_imports_nothing_heavy(tmp_path):
-    before = "\n".join(
-        without(name) for name in ("numpy", "scipy", "sklearn", "matplotlib")
-    )
+    before = "\n".join(without(name) for name in ("numpy", "scipy", "sklearn", "matplotlib"))
     result = closeknit_command("--help", cwd=tmp_path, before=before)
     assert result.returncode == 0, result.stderr
     assert "demo" in result.stdout

@@ -10,6 +10,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from closeknit.embeddings._callbacks import (
+    CallbackSupportMixin,
+    each_iteration,
+    with_callbacks,
+)
+from closeknit.embeddings._validation import check_n_components
 from closeknit.embeddings.affinity import fit_affinities
 from closeknit.embeddings.initialize import initial_embedding
 from closeknit.embeddings.out_of_sample import coinciding_points, new_affinities, place
@@ -23,11 +29,15 @@ __all__ = ["BaseEmbedding"]
 Array = NDArray[np.float64]
 
 
-class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BaseEmbedding(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """A nonlinear embedding; subclasses choose the objective."""
 
     #: Whether the affinities are symmetrised before the objective sees them.
     _symmetric = True
+    #: Words that `lam` may be.
+    _lam_names: tuple[str, ...] = ()
 
     embedding_: Array
     history_: History
@@ -77,6 +87,7 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _repulsion_of_new(self, objective: Objective) -> float:
         """Weight of Σ_m K for a new point whose attractive weights sum to 1."""
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Embed the points of `X`.
 
@@ -97,11 +108,7 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
         )
-        if self.n_components >= X.shape[0]:
-            raise ValueError(
-                f"n_components={self.n_components} must be less than the number of points, "
-                f"got n_samples = {X.shape[0]}"
-            )
+        check_n_components(self.n_components, X.shape[0])
         P, self.affinity_estimator_ = fit_affinities(self, X)
         if self._symmetric and self.affinity_estimator_ is not None:
             P = symmetrize(P)
@@ -159,10 +166,12 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             "max_iter": self.max_iter,
             "tol": self.tol,
             "time_limit": self.time_limit,
-            "callback": self.callback,
+            "callback": each_iteration(self, self.callback),
             "verbose": self.verbose,
         }
-        lam, start = self._choose_lam(objective, start, options)
+        lam, start, stopped = self._choose_lam(objective, start, options)
+        if stopped:
+            options["max_iter"] = 0
         if np.ndim(lam) == 0:
             result = minimize(objective.at(float(lam)), start, **options)
             self.path_ = None
@@ -172,8 +181,9 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             lam = self.path_.lams[len(self.path_.results) - 1]
         self.embedding_ = result.X
         self.objective_ = result.value
-        self.n_iter_ = result.n_iter
-        self.stopped_because_ = result.stopped_because
+        results = (result,) if self.path_ is None else self.path_.results
+        self.n_iter_ = sum(part.n_iter for part in results)
+        self.stopped_because_ = stopped or result.stopped_because
         self.history_ = result.history if self.path_ is None else self.path_.history
         self.lam_ = float(lam)
         self._kernel = objective.kernel
@@ -181,9 +191,9 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _choose_lam(
         self, objective: Objective, start: Array, options: dict[str, Any]
-    ) -> tuple[Any, Array]:
-        """λ, or a list of them, and where to start."""
-        return self.lam, start
+    ) -> tuple[Any, Array, str | None]:
+        """λ, or a list of them, where to start, and why there is no time to do so, if so."""
+        return self.lam, start, None
 
     def _resolve_direction(self) -> Any:
         return "spectral-lbfgs" if self.direction == "auto" else self.direction
@@ -199,9 +209,14 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return ExactRepulsion(self.n_jobs)
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.n_components, int | np.integer) or self.n_components < 1:
-            raise ValueError(f"n_components={self.n_components!r} must be an integer of at least 1")
-        if np.ndim(self.lam) == 0 and not isinstance(self.lam, str) and not self.lam >= 0.0:
+        check_n_components(self.n_components)
+        if isinstance(self.lam, str):
+            if self.lam not in self._lam_names:
+                names = "".join(f"{name!r}, " for name in self._lam_names)
+                raise ValueError(
+                    f"lam={self.lam!r} must be {names}a number or an increasing list of numbers"
+                )
+        elif np.ndim(self.lam) == 0 and not self.lam >= 0.0:
             raise ValueError(f"lam={self.lam} must not be negative")
         if self.max_iter < 0:
             raise ValueError(f"max_iter={self.max_iter} must not be negative")

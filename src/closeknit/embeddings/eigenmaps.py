@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from closeknit.embeddings._validation import check_n_components
 from closeknit.embeddings.affinity import fit_affinities
 from closeknit.embeddings.out_of_sample import (
     coinciding_points,
@@ -19,6 +20,7 @@ from closeknit.embeddings.out_of_sample import (
     weighted_means,
 )
 from closeknit.graphs import symmetrize
+from closeknit.objectives.weights import check_weights
 
 __all__ = ["LaplacianEigenmaps", "eigenmaps"]
 
@@ -184,8 +186,10 @@ class LaplacianEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
         )
+        check_n_components(self.n_components, X.shape[0])
         P, self.affinity_estimator_ = fit_affinities(self, X)
-        self.affinities_ = symmetrize(P)
+        given = self.affinity_estimator_ is None
+        self.affinities_ = check_weights(P if given else symmetrize(P))
         self.embedding_ = eigenmaps(
             self.affinities_, self.n_components, random_state=self.random_state
         )

@@ -85,7 +85,8 @@ def _pca(X: Any, n_components: int, random_state: Any) -> Array:
         return TruncatedSVD(n_components, random_state=random_state).fit_transform(X)
     from sklearn.decomposition import PCA
 
-    return PCA(n_components, random_state=random_state).fit_transform(X)
+    with np.errstate(invalid="ignore"):  # the explained variance of identical points is 0 / 0
+        return PCA(n_components, random_state=random_state).fit_transform(X)
 
 
 def _scaled(start: Array) -> Array:

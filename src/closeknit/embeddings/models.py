@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -60,10 +61,11 @@ _ATTRIBUTES = """
     history_ : History
         Objective, gradient norm and step of every iteration.
     n_iter_ : int
+        Iterations, over all λ and stages.
     stopped_because_ : str
         Why the minimiser stopped; ``"interrupted"`` after Ctrl-C.
     path_ : Path or None
-        Every λ with its minimum, for homotopy.
+        Every λ with its minimum, for homotopy and for the stages of t-SNE.
     lam_ : float
         The λ of the embedding.
     affinities_ : csr_matrix of shape (n_samples, n_samples)
@@ -139,7 +141,7 @@ class TSNE(_Normalized):
     Parameters
     ----------
     <parameters>
-    exaggeration : sequence of (float, int), default=((12.0, 50), (4.0, 30), (2.0, 30))
+    exaggeration : sequence of (float, int), default=((12.0, 50), (6.0, 30), (3.0, 30), (1.5, 30))
         Short stages before the minimisation proper, each a factor by which attraction is
         exaggerated, that is λ divided, and its iterations. Early exaggeration is a homotopy in λ;
         lowering it in steps ends in better minima than dropping it at once. Not used if `lam` is a
@@ -179,7 +181,7 @@ class TSNE(_Normalized):
         direction: Any = "auto",
         repulsion: Any = "auto",
         lam: Any = 1.0,
-        exaggeration: Any = ((12.0, 50), (4.0, 30), (2.0, 30)),
+        exaggeration: Any = ((12.0, 50), (6.0, 30), (3.0, 30), (1.5, 30)),
         max_iter: int = 500,
         tol: float = 1e-6,
         time_limit: float | None = None,
@@ -213,13 +215,13 @@ class TSNE(_Normalized):
 
     def _choose_lam(
         self, objective: Objective, start: Array, options: dict[str, Any]
-    ) -> tuple[Any, Array]:
+    ) -> tuple[Any, Array, str | None]:
         if np.ndim(self.lam) > 0 or self.lam == 0.0 or len(self.exaggeration) == 0:
-            return self.lam, start
+            return self.lam, start, None
         early = [(self.lam / factor, min(n, self.max_iter)) for factor, n in self.exaggeration]
         lams, iterations = zip(*early, (self.lam, self.max_iter), strict=True)
         options["max_iter"] = iterations
-        return lams, start
+        return lams, start, None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -229,6 +231,12 @@ class TSNE(_Normalized):
                     f"exaggeration={self.exaggeration!r} must list pairs of a positive factor and "
                     "a number of iterations, such as ((12.0, 50),)"
                 )
+        factors = [*[stage[0] for stage in self.exaggeration], 1.0]
+        if not all(a > b for a, b in pairwise(factors)):
+            raise ValueError(
+                f"exaggeration={self.exaggeration!r} must fall from factor to factor, and end "
+                "above 1"
+            )
 
 
 class SNE(_Normalized):
@@ -273,6 +281,7 @@ class _Elastic(BaseEmbedding):
 
     #: The normalised model with the same kernel.
     _twin: type[objectives.SymmetricSNE] | type[objectives.TSNE]
+    _lam_names = ("auto",)
 
     def __init__(
         self,
@@ -315,11 +324,6 @@ class _Elastic(BaseEmbedding):
         )
         self.repulsive_weights = repulsive_weights
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if isinstance(self.lam, str) and self.lam != "auto":
-            raise ValueError(f"lam={self.lam!r} must be 'auto', a number or an increasing list")
-
     def _weights_of_pairs(self, X: Any) -> Any:
         if not isinstance(self.repulsive_weights, str):
             return self.repulsive_weights
@@ -340,26 +344,29 @@ class _Elastic(BaseEmbedding):
 
     def _choose_lam(
         self, objective: Objective, start: Array, options: dict[str, Any]
-    ) -> tuple[Any, Array]:
+    ) -> tuple[Any, Array, str | None]:
         """λ at which attraction and repulsion balance as in the normalised model.
 
         A minimum of s-SNE (t-SNE) is one of EE (t-EE) if λ Σ w⁻ K = Σ w⁺ there. So the normalised
         model is minimised first; the unnormalised one starts where that ends.
         """
         if not isinstance(self.lam, str):
-            return self.lam, start
+            return self.lam, start, None
         begin = time.perf_counter()
         twin = self._twin(objective.weights, repulsion=objective.repulsion, n_jobs=self.n_jobs)
-        X = minimize(twin.at(1.0), start, **options).X
+        result = minimize(twin.at(1.0), start, **options)
         if options["time_limit"] is not None:
             spent = time.perf_counter() - begin
             options["time_limit"] = max(0.0, options["time_limit"] - spent)
-        repulsive = objective.repulsive_value(objective.repulsion.values(X, objective.kernel))
-        return float(objective.weights.data.sum() / repulsive), X
+        sums = objective.repulsion.values(result.X, objective.kernel)
+        lam = float(objective.weights.data.sum() / objective.repulsive_value(sums))
+        early = result.stopped_because in ("time_limit", "callback", "interrupted")
+        return lam, result.X, result.stopped_because if early else None
 
     def _repulsion_of_new(self, objective: Objective) -> float:
         weights = getattr(objective.repulsion, "pair_weights", None)
-        return self.lam_ * (1.0 if weights is None else float(weights.mean()))
+        n_pairs = objective.n_samples * (objective.n_samples - 1)
+        return self.lam_ * (1.0 if weights is None else float(weights.sum()) / n_pairs)
 
 
 #: Points for which an n × n array of float64 is still reasonable (about 7 GiB).

@@ -24,6 +24,8 @@ def new_affinities(estimator: Any, X: Any) -> Any:
         Q = sparse.csr_matrix(
             validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
         )
+        if (Q.data < 0.0).any():
+            raise ValueError("affinities must not be negative")
         sums = np.asarray(Q.sum(axis=1)).ravel()
         if not (sums > 0.0).all():
             raise ValueError(

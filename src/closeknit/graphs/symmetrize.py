@@ -36,7 +36,7 @@ def symmetrize(P: Any) -> Any:
         raise ValueError(f"symmetrize needs a square matrix, got shape {P.shape}")
     if not sparse.issparse(P):
         return 0.5 * (P + P.T)
-    W = sparse.csr_matrix(P)
+    W = sparse.csr_matrix(P, dtype=np.float64)
     W = sparse.csr_matrix(W + W.T)
     W.data *= 0.5
     W.sort_indices()

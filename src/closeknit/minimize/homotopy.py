@@ -141,7 +141,9 @@ def homotopy(
     X = check_start(X0)
     chosen = resolve_direction(direction)
     steps = resolve_step(step, chosen.preferred_step)
-    iterations = [max_iter] * len(values) if isinstance(max_iter, int) else list(max_iter)
+    iterations = np.ravel(max_iter).astype(int).tolist()
+    if len(iterations) == 1:
+        iterations *= len(values)
     if len(iterations) != len(values):
         raise ValueError(
             f"max_iter lists {len(iterations)} numbers for {len(values)} values of lambda"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import PairSums, Repulsion
@@ -26,16 +27,14 @@ class NormalizedObjective(Objective):
         self, affinities: Any, *, repulsion: Repulsion | None = None, n_jobs: int | None = -1
     ):
         super().__init__(affinities, repulsion=repulsion, n_jobs=n_jobs)
-        total = self.weights.data.sum()
-        if not total > 0.0:
+        if not self.weights.nnz:
             raise ValueError("affinities are all zero: no point has a neighbour")
-        self.weights.data /= total
+        self.weights.data /= self.weights.data.sum()
 
     @property
     def entropy(self) -> float:
         """H(P) = −Σ p log p; KL(P‖Q) = E − H(P) at λ = 1."""
-        p = self.weights.data
-        return float(-(p * np.log(p)).sum())
+        return float(entr(self.weights.data).sum())
 
     def repulsive_value(self, sums: Array) -> float:
         """Log S with S = Σ_n Σ_m K."""

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import entr
 
 from closeknit.kernels import GAUSSIAN
 from closeknit.objectives.base import Objective
+from closeknit.objectives.weights import check_square
 from closeknit.repulsion import PairSums, Repulsion
 
 __all__ = ["SNE"]
@@ -35,7 +37,9 @@ class SNE(Objective):
     def __init__(
         self, affinities: Any, *, repulsion: Repulsion | None = None, n_jobs: int | None = -1
     ):
-        P = sparse.csr_matrix(affinities, dtype=np.float64, copy=True)
+        P = check_square(affinities)
+        if not P.nnz:
+            raise ValueError("affinities are all zero: no point has a neighbour")
         sums = np.asarray(P.sum(axis=1)).ravel()
         with np.errstate(divide="ignore"):
             P = sparse.diags(np.where(sums > 0.0, 1.0 / sums, 0.0)) @ P
@@ -45,19 +49,20 @@ class SNE(Objective):
     @property
     def entropy(self) -> float:
         """Σ_n H(P_n); Σ_n KL(P_n‖Q_n) = E − that at λ = 1."""
-        p = self.conditional.data[self.conditional.data > 0.0]
-        return float(-(p * np.log(p)).sum())
+        return float(entr(self.conditional.data).sum())
 
     def repulsive_value(self, sums: Array) -> float:
         """Σ_n log S_n with S_n = Σ_m K."""
-        return float(np.log(sums).sum())
+        with np.errstate(divide="ignore"):  # a point out of everyone's reach: −inf, rejected
+            return float(np.log(sums).sum())
 
     def repulsive_force(self, X: Array, sums: PairSums) -> Array:
         """½ Σ_m K' (1/S_n + 1/S_m) (x_n − x_m)."""
         assert sums.force is not None
-        inverse = 1.0 / sums.value
-        other = self.repulsion.sums(X, self.kernel, point_weights=inverse).force
-        return 0.5 * (inverse[:, None] * sums.force + other)
+        with np.errstate(divide="ignore", invalid="ignore"):  # as above
+            inverse = 1.0 / sums.value
+            other = self.repulsion.sums(X, self.kernel, point_weights=inverse).force
+            return 0.5 * (inverse[:, None] * sums.force + other)
 
     def repulsive_diagonal(self, X: Array) -> Array:
         """Own and others' S''/S − (S'/S)²."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
@@ -68,12 +69,17 @@ class UnnormalizedObjective(Objective):
         return product
 
 
-def _check_repulsive(weights: ArrayLike, shape: tuple[int, ...]) -> Array:
+def _check_repulsive(weights: Any, shape: tuple[int, ...]) -> Array:
+    if sparse.issparse(weights):
+        weights = weights.toarray()
     w = np.array(weights, dtype=np.float64, order="C")
+    if w.ndim != 2 or w.shape[0] != w.shape[1]:
+        raise ValueError(f"repulsive_weights must be square, got shape {w.shape}")
     if w.shape != shape:
         raise ValueError(f"repulsive_weights have shape {w.shape}, affinities {shape}")
     if not np.isfinite(w).all() or (w < 0.0).any():
         raise ValueError("repulsive_weights must be finite and not negative")
     if np.abs(w - w.T).max() > 1e-10 * w.max():
         raise ValueError("repulsive_weights must be symmetric; average them with their transpose")
+    np.fill_diagonal(w, 0.0)
     return w

@@ -87,6 +87,7 @@ class ExactRepulsion:
     ) -> PairSums:
         X = np.ascontiguousarray(X, dtype=np.float64)
         at = X if queries is None else np.ascontiguousarray(queries, dtype=np.float64)
+        _check_shapes(at, X, point_weights, self.pair_weights, vectors)
         n = len(at)
         forces = want in (_Want.FORCE, _Want.CURVATURE)
         value = np.empty(n)
@@ -109,3 +110,26 @@ class ExactRepulsion:
             effective_n_jobs(self.n_jobs),
         )
         return PairSums(value, slope, force, curvature)
+
+
+def _check_shapes(
+    queries: Array,
+    points: Array,
+    point_weights: Array | None,
+    pair_weights: Array | None,
+    vectors: Array | None,
+) -> None:
+    """Complain about arrays that do not belong together."""
+    if queries.ndim != 2 or points.ndim != 2 or queries.shape[1] != points.shape[1]:
+        raise ValueError(
+            "queries and points must have the same number of components, got shapes "
+            f"{queries.shape} and {points.shape}"
+        )
+    expected = {
+        "point_weights": (point_weights, (len(points),)),
+        "pair_weights": (pair_weights, (len(queries), len(points))),
+        "vectors": (vectors, points.shape),
+    }
+    for name, (array, shape) in expected.items():
+        if array is not None and np.shape(array) != shape:
+            raise ValueError(f"{name} must have shape {shape}, got {np.shape(array)}")
