@@ -204,6 +204,13 @@ def methods_table(name: str, found: Neighbors, arguments: argparse.Namespace) ->
 # growth -----------------------------------------------------------------------------------------
 
 
+def clusters(n: int) -> np.ndarray:
+    """Points of a thousand Gaussian clusters in 10 dimensions."""
+    rng = np.random.default_rng(0)
+    centers = rng.standard_normal((1000, 10))
+    return centers[rng.integers(1000, size=n)] + 0.15 * rng.standard_normal((n, 10))
+
+
 def growth(arguments: argparse.Namespace) -> None:
     import resource
 
@@ -211,7 +218,7 @@ def growth(arguments: argparse.Namespace) -> None:
     print("| --- " * 5 + "|")
     baseline = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     for n in (30_000, 100_000, 300_000, 1_000_000):
-        X = np.random.default_rng(0).standard_normal((n, 10))
+        X = clusters(n)
         begin = time.perf_counter()
         estimator = ck.EntropicAffinities(10.0, n_neighbors=30, n_jobs=THREADS).fit(X)
         total = time.perf_counter() - begin

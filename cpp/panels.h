@@ -15,15 +15,15 @@ namespace closeknit::CK_ISA {
 // latency of the multiply-add on machines with sixteen registers.
 constexpr int kTileRows = 6;
 template <class T>
-constexpr int kTileColumns = 2 * VectorOf<T>::lanes;
+constexpr int kTileColumns = 2 * LanesOf<T>::lanes;
 
 // out[r * stride + c] = Σ_k rows[k][r] panel[k][c], for one tile; or adds to what is there, which
 // is the same chain of sums interrupted.
 template <class T>
 inline void tile_products(std::int64_t n_coordinates, const T* rows, const T* panel, T* out,
                           std::int64_t stride, bool add = false) {
-  using V = typename VectorOf<T>::type;
-  constexpr int lanes = VectorOf<T>::lanes;
+  using V = typename LanesOf<T>::type;
+  constexpr int lanes = LanesOf<T>::lanes;
   V sums[kTileRows][2] = {};
   if (add) {
     for (int r = 0; r < kTileRows; ++r) {

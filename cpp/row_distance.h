@@ -15,8 +15,8 @@ namespace closeknit::CK_ISA {
 
 constexpr int kSums = 16;  // independent sums: four float64 vectors in flight
 
-inline double total(const Vec4d* sums) {
-  Vec4d sum = sums[0], other = sums[2];
+inline double total(const Doubles* sums) {
+  Doubles sum = sums[0], other = sums[2];
   sum += sums[1];
   other += sums[3];
   sum += other;
@@ -54,11 +54,11 @@ inline double sq_distance(const DenseRows<T>& a, std::int64_t i, const DenseRows
   const T* x = a[i];
   const T* y = b[j];
   const std::int64_t n = a.n_features, n_whole = n - n % kSums;
-  Vec4d sums[4] = {};
+  Doubles sums[4] = {};
   for (std::int64_t k = 0; k < n_whole;) {
     for (const std::int64_t stop = std::min(n_whole, k + stretch); k < stop; k += kSums) {
       for (int v = 0; v < 4; ++v) {
-        const Vec4d gap = load_double(x + k + 4 * v) - load_double(y + k + 4 * v);
+        const Doubles gap = load_doubles(x + k + 4 * v) - load_doubles(y + k + 4 * v);
         sums[v] += gap * gap;
       }
     }

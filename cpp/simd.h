@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #define CK_INLINE static __forceinline
@@ -71,6 +72,17 @@ CK_ARITHMETIC(/)
 CK_ARITHMETIC(&)
 CK_ARITHMETIC(|)
 #undef CK_ARITHMETIC
+
+template <class T, int W>
+CK_INLINE Vec<T, W>& operator+=(Vec<T, W>& a, const Vec<T, W>& b) {
+  return a = a + b;
+}
+template <class T, int W>
+CK_INLINE Vec<T, W> operator*(T a, const Vec<T, W>& b) {
+  Vec<T, W> r;
+  for (int i = 0; i < W; ++i) r.lane[i] = a * b.lane[i];
+  return r;
+}
 
 template <class T, int W>
 CK_INLINE Vec<T, W> operator<<(const Vec<T, W>& a, int n) {
@@ -145,9 +157,13 @@ CK_INLINE void store(void* p, const V& v) {
 // Loads doubles from doubles or, widened, from floats.
 CK_INLINE Doubles load_doubles(const double* p) { return load<Doubles>(p); }
 CK_INLINE Doubles load_doubles(const float* p) {
+#if defined(__GNUC__) && !defined(CK_PORTABLE_SIMD)
+  return __builtin_convertvector(load<Vec<float, WIDE>>(p), Doubles);
+#else
   Doubles v;
   for (int i = 0; i < WIDE; ++i) v[i] = p[i];
   return v;
+#endif
 }
 
 // Sums of the lanes, always in the same order.

@@ -1,12 +1,7 @@
-// Eight floats or four doubles as one value.
-//
-// GCC and Clang lower their vector types to whatever the target has, so one source serves SSE2,
-// AVX2 and NEON; elsewhere a plain loop does the same arithmetic. Everything that is compiled per
-// instruction set lives in the namespace CK_ISA, templates included: the linker must never merge
-// an AVX2 instantiation into the baseline.
+// Vectors by the type of their lanes, for code that is the same for floats and doubles.
 #pragma once
 
-#include <cstring>
+#include "simd.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -14,72 +9,22 @@
 
 namespace closeknit::CK_ISA {
 
-#if defined(__GNUC__) || defined(__clang__)
-typedef float Vec8f __attribute__((vector_size(32)));
-typedef double Vec4d __attribute__((vector_size(32)));
-#else
-template <class T, int N>
-struct Lanes {
-  T lane[N];
-  T operator[](int i) const { return lane[i]; }
-  Lanes& operator+=(const Lanes& o) {
-    for (int i = 0; i < N; ++i) lane[i] += o.lane[i];
-    return *this;
-  }
-  friend Lanes operator*(T a, const Lanes& b) {
-    Lanes c;
-    for (int i = 0; i < N; ++i) c.lane[i] = a * b.lane[i];
-    return c;
-  }
-  friend Lanes operator*(const Lanes& a, const Lanes& b) {
-    Lanes c;
-    for (int i = 0; i < N; ++i) c.lane[i] = a.lane[i] * b.lane[i];
-    return c;
-  }
-  friend Lanes operator-(const Lanes& a, const Lanes& b) {
-    Lanes c;
-    for (int i = 0; i < N; ++i) c.lane[i] = a.lane[i] - b.lane[i];
-    return c;
-  }
-};
-using Vec8f = Lanes<float, 8>;
-using Vec4d = Lanes<double, 4>;
-#endif
-
 template <class T>
-struct VectorOf;
+struct LanesOf;
 template <>
-struct VectorOf<float> {
-  using type = Vec8f;
-  static constexpr int lanes = 8;
+struct LanesOf<float> {
+  using type = Floats;
+  static constexpr int lanes = NARROW;
 };
 template <>
-struct VectorOf<double> {
-  using type = Vec4d;
-  static constexpr int lanes = 4;
+struct LanesOf<double> {
+  using type = Doubles;
+  static constexpr int lanes = WIDE;
 };
 
 template <class T>
-inline typename VectorOf<T>::type load(const T* p) {
-  typename VectorOf<T>::type v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-
-template <class T>
-inline void store(T* p, const typename VectorOf<T>::type& v) {
-  std::memcpy(p, &v, sizeof v);
-}
-
-// Four numbers as float64.
-inline Vec4d load_double(const double* p) { return load(p); }
-inline Vec4d load_double(const float* p) {
-#if defined(__AVX2__)
-  return (Vec4d)_mm256_cvtps_pd(_mm_loadu_ps(p));
-#else
-  const double widened[4] = {p[0], p[1], p[2], p[3]};
-  return load(widened);
-#endif
+inline typename LanesOf<T>::type load(const T* p) {
+  return load<typename LanesOf<T>::type>(static_cast<const void*>(p));
 }
 
 // Is any of the 16 values at p at most t? The common answer is no, and must be cheap.

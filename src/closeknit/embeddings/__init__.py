@@ -8,7 +8,8 @@
 """
 
 from closeknit.embeddings.eigenmaps import LaplacianEigenmaps
-from closeknit.embeddings.models import SNE, TSNE, ElasticEmbedding, SymmetricSNE, TElasticEmbedding
+from closeknit.embeddings.elastic import ElasticEmbedding, TElasticEmbedding
+from closeknit.embeddings.normalized import SNE, TSNE, SymmetricSNE
 
 __all__ = [
     "SNE",

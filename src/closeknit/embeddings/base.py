@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from closeknit.embeddings._callbacks import (
     CallbackSupportMixin,
@@ -18,7 +18,8 @@ from closeknit.embeddings._callbacks import (
 from closeknit.embeddings._validation import check_n_components
 from closeknit.embeddings.affinity import fit_affinities
 from closeknit.embeddings.initialize import initial_embedding
-from closeknit.embeddings.out_of_sample import coinciding_points, new_affinities, place
+from closeknit.embeddings.mixin import EmbeddingMixin
+from closeknit.embeddings.out_of_sample import place
 from closeknit.graphs import symmetrize
 from closeknit.minimize import History, homotopy, minimize
 from closeknit.objectives import Objective
@@ -29,9 +30,7 @@ __all__ = ["BaseEmbedding"]
 Array = NDArray[np.float64]
 
 
-class BaseEmbedding(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
     """A nonlinear embedding; subclasses choose the objective."""
 
     #: Whether the affinities are symmetrised before the objective sees them.
@@ -122,43 +121,8 @@ class BaseEmbedding(
         self._n_features_out = self.n_components
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Embed the points of `X` and return the embedding.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        return self.fit(X).embedding_
-
-    def transform(self, X: Any) -> Array:
-        """Place new points into the embedding; the fitted points stay where they are.
-
-        Each new point minimises its own share of the objective, whatever else `X` holds. One that
-        coincides with a fitted point is that point.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-            New points; with ``metric="precomputed"`` their distances to the fitted ones, with
-            ``affinity="precomputed"`` their affinities to them.
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_components)
-        """
-        check_is_fitted(self)
-        Q = new_affinities(self, X)
-        out = place(Q, self.embedding_, self._kernel, self._new_repulsion, n_jobs=self.n_jobs)
-        known = coinciding_points(self, X)
-        out[known >= 0] = self.embedding_[known[known >= 0]]
-        return out
+    def _place(self, Q: Any) -> Array:
+        return place(Q, self.embedding_, self._kernel, self._new_repulsion, n_jobs=self.n_jobs)
 
     def _minimize(self, objective: Objective, start: Array) -> None:
         options: dict[str, Any] = {
@@ -220,10 +184,3 @@ class BaseEmbedding(
             raise ValueError(f"lam={self.lam} must not be negative")
         if self.max_iter < 0:
             raise ValueError(f"max_iter={self.max_iter} must not be negative")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
-        tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags

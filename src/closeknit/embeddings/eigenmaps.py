@@ -8,17 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from closeknit.embeddings._validation import check_n_components
 from closeknit.embeddings.affinity import fit_affinities
-from closeknit.embeddings.out_of_sample import (
-    coinciding_points,
-    new_affinities,
-    weighted_means,
-)
+from closeknit.embeddings.mixin import EmbeddingMixin
+from closeknit.embeddings.out_of_sample import weighted_means
 from closeknit.graphs import symmetrize
 from closeknit.objectives.weights import check_weights
 
@@ -115,7 +112,7 @@ def _signs(X: Array) -> Array:
     return np.where(top < 0.0, -1.0, 1.0)
 
 
-class LaplacianEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LaplacianEigenmaps(EmbeddingMixin, BaseEstimator):
     """Laplacian eigenmaps on entropic affinities.
 
     Parameters
@@ -196,44 +193,6 @@ class LaplacianEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._n_features_out = self.n_components
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Embed the points of `X` and return the embedding.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        return self.fit(X).embedding_
-
-    def transform(self, X: Any) -> Array:
-        """Place new points at the mean of their neighbours, weighted by their affinities.
-
-        This is where Σ q ‖x − x_m‖² is least while the fitted points stay. A new point that
-        coincides with a fitted one is that point.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_components)
-        """
-        check_is_fitted(self)
-        out = weighted_means(new_affinities(self, X), self.embedding_)
-        known = coinciding_points(self, X)
-        out[known >= 0] = self.embedding_[known[known >= 0]]
-        return out
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
-        tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags
+    def _place(self, Q: Any) -> Array:
+        # Where Σ q ‖x − x_m‖² is least while the fitted points stay.
+        return weighted_means(Q, self.embedding_)

@@ -1,0 +1,66 @@
+"""Docstring sections that the embedding estimators share."""
+
+from __future__ import annotations
+
+__all__ = ["document"]
+
+_PARAMETERS = """
+    n_components : int, default=2
+        Dimensions of the embedding.
+    perplexity : float, default=30.0
+        Effective number of neighbours of each point.
+    affinity : "entropic", "precomputed" or transformer, default="entropic"
+        How near points are: entropic affinities, `X` itself, or what a transformer such as
+        :class:`~closeknit.affinities.FixedAffinities` gives.
+    metric : str, default="euclidean"
+        As in :class:`~closeknit.EntropicAffinities`.
+    n_neighbors : "auto", int or None, default="auto"
+        As in :class:`~closeknit.EntropicAffinities`.
+    init : {{"auto", "pca", "eigenmaps", "random"}} or array, default="auto"
+        Where to start.
+    direction : str or direction, default="auto"
+        Search direction: see :mod:`closeknit.minimize`.
+    repulsion : "auto", "exact" or Repulsion, default="auto"
+        How the kernel is summed over all pairs.
+    lam : {lam}
+        Weight λ of the repulsion. An increasing list follows the minimum from one λ to the next
+        (homotopy); the last is the model's.
+    max_iter : int, default=500
+        Most iterations, per λ.
+    tol : float, default=1e-6
+        Relative decrease of the objective below which it has converged.
+    time_limit : float or None, default=None
+        Seconds after which the best embedding so far is returned.
+    callback : callable or None, default=None
+        Called after every iteration; returning True stops.
+    n_jobs : int or None, default=-1
+        Number of threads; the result is the same to the bit for any.
+    random_state : int, RandomState or None, default=None
+    verbose : bool, default=False
+        Whether to report progress on standard error."""
+
+_ATTRIBUTES = """
+    embedding_ : ndarray of shape (n_samples, n_components)
+    objective_ : float
+        E at the end.
+    history_ : History
+        Objective, gradient norm and step of every iteration.
+    n_iter_ : int
+        Iterations, over all λ and stages.
+    stopped_because_ : str
+        Why the minimiser stopped; ``"interrupted"`` after Ctrl-C.
+    path_ : Path or None
+        Every λ with its minimum, for homotopy and for the stages of t-SNE.
+    lam_ : float
+        The λ of the embedding.
+    affinities_ : csr_matrix of shape (n_samples, n_samples)
+        The attractive weights."""
+
+
+def document(cls: type, lam: str = "float or list of float, default=1.0") -> type:
+    """Fill the parameters and attributes that all estimators share into a class's docstring."""
+    assert cls.__doc__ is not None
+    cls.__doc__ = cls.__doc__.replace("\n    <parameters>", _PARAMETERS.format(lam=lam)).replace(
+        "\n    <attributes>", _ATTRIBUTES
+    )
+    return cls
