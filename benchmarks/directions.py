@@ -48,6 +48,9 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=50, help="random starts")
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each random start")
     parser.add_argument("--iterations", type=int, default=3000, help="most iterations of a run")
+    parser.add_argument(
+        "--limit", type=float, default=60.0, help="seconds for a run of figures 1 and 3"
+    )
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     with np.load(arguments.data / "coil20.npz") as file:
@@ -74,7 +77,7 @@ def same(name: str, objective: Any, lam: float, arguments: argparse.Namespace) -
     start = homotopy(objective.at, [0.7 * lam], path.X, "spectral-lbfgs", max_iter=500, tol=1e-10).X
     runs = {
         label: minimize(problem, start, direction, max_iter=arguments.iterations, tol=0.0,
-                        gradient_tol=1e-9, time_limit=60.0)
+                        gradient_tol=1e-9, time_limit=arguments.limit)
         for label, direction in DIRECTIONS.items()
     }  # fmt: skip
     lowest = min(result.value for result in runs.values())
@@ -134,7 +137,7 @@ def follow(name: str, objective: Any, lam: float, arguments: argparse.Namespace)
     rows = []
     for label, direction in DIRECTIONS.items():
         path = homotopy(objective.at, lams, start, direction, max_iter=200, tol=1e-6,
-                        time_limit=120.0)  # fmt: skip
+                        time_limit=arguments.limit)  # fmt: skip
         h = path.history
         done = len(path.results)
         cells = [
