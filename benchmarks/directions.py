@@ -51,6 +51,10 @@ def main() -> None:
     parser.add_argument(
         "--limit", type=float, default=60.0, help="seconds for a run of figures 1 and 3"
     )
+    parser.add_argument(
+        "--start", type=float, default=0.7, help="figure 1: λ of the start, as a share"
+    )
+    parser.add_argument("--model", choices=list(MODELS), help="one model only")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     with np.load(arguments.data / "coil20.npz") as file:
@@ -59,6 +63,8 @@ def main() -> None:
     run = {"same": same, "random": random, "homotopy": follow}[arguments.what]
     lines: list[str] = []
     for name, (model, lam) in MODELS.items():
+        if arguments.model not in (None, name):
+            continue
         lines += [f"\n### {name}, λ = {lam:g}\n"]
         lines += run(name, model(symmetrize(P), n_jobs=N_JOBS), lam, arguments)
         print("\n".join(lines), flush=True)
@@ -73,8 +79,10 @@ def same(name: str, objective: Any, lam: float, arguments: argparse.Namespace) -
         objective.at, lam * np.geomspace(1e-4, 1.0, 12), 1e-4 * rng.standard_normal((720, 2)),
         "spectral-lbfgs", max_iter=200, tol=1e-9,
     )  # fmt: skip
-    # The start is the minimum at a slightly smaller λ: near in a smooth way, not by noise.
-    start = homotopy(objective.at, [0.7 * lam], path.X, "spectral-lbfgs", max_iter=500, tol=1e-10).X
+    # The start is the minimum at a smaller λ: near in a smooth way, not by noise.
+    start = homotopy(
+        objective.at, [arguments.start * lam], path.X, "spectral-lbfgs", max_iter=500, tol=1e-10
+    ).X
     runs = {
         label: minimize(problem, start, direction, max_iter=arguments.iterations, tol=0.0,
                         gradient_tol=1e-9, time_limit=arguments.limit)

@@ -38,12 +38,14 @@ class NormalizedObjective(Objective):
 
     def repulsive_value(self, sums: Array) -> float:
         """Log S with S = Σ_n Σ_m K."""
-        return float(np.log(sums.sum()))
+        with np.errstate(divide="ignore"):  # all points out of reach: −inf, which is rejected
+            return float(np.log(sums.sum()))
 
     def repulsive_force(self, X: Array, sums: PairSums) -> Array:
         """Σ_m K' (x_n − x_m) / S."""
         assert sums.force is not None
-        return sums.force / sums.value.sum()
+        with np.errstate(divide="ignore", invalid="ignore"):  # as above
+            return sums.force / sums.value.sum()
 
     def repulsive_diagonal(self, X: Array) -> Array:
         """S''/S − (S'/S)²."""
