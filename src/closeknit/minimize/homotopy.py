@@ -101,6 +101,7 @@ def homotopy(
 ) -> Path:
     """Minimise at each λ in turn, each time from the minimum at the one before.
 
+    From the start again where all points have collapsed, as they do while λ is small.
     Slower than a single minimisation at the last λ, but usually ends in a deeper minimum. The
     direction's factor is kept throughout, since the attractive weights do not depend on λ; the
     step starts afresh at each λ, as in the paper.
@@ -138,7 +139,7 @@ def homotopy(
            [2.57]])
     """
     values = _check_lams(lams)
-    X = check_start(X0)
+    start = X = check_start(X0)
     chosen = resolve_direction(direction)
     steps = resolve_step(step, chosen.preferred_step)
     iterations = np.ravel(max_iter).astype(int).tolist()
@@ -165,7 +166,7 @@ def homotopy(
             limits = Limits(most, tol, gradient_tol, left)
             run = Run(problem, chosen, steps, limits, callback, progress, lam)
             results.append(run.minimize(X, descent))
-            X, descent = results[-1].X, run.descent
+            X, descent = _wider(results[-1].X, start), run.descent
             if results[-1].stopped_because in ("time_limit", "callback", "interrupted"):
                 reason = results[-1].stopped_because
                 break
@@ -174,6 +175,15 @@ def homotopy(
             raise
         reason = "interrupted"
     return Path(values[: len(results)], tuple(results), reason)
+
+
+def _wider(X: Array, start: Array) -> Array:
+    """Return X, or the start if X has shrunk below it.
+
+    While λ is small all points in one place are the minimum. Later they are a saddle, where the
+    gradient vanishes and nothing would tell the points to part.
+    """
+    return X if float(X.std()) > float(start.std()) else start
 
 
 def _check_lams(lams: ArrayLike) -> Array:
