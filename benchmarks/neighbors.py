@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 
 import numpy as np
-import scipy.sparse as sp
+from data import FILES, load
 
 from closeknit.neighbors import Neighbors, find_neighbors
 
@@ -133,32 +133,13 @@ def mnist_table(X: np.ndarray, k: int, only: list[str]) -> None:
     print("\nratio: to the closeknit row above\n")
 
 
-def load(data: Path, name: str) -> tuple[object, str]:
-    file = np.load(data / name)
-    if name.startswith("news"):
-        from sklearn.feature_extraction.text import TfidfTransformer
-
-        X = sp.csr_matrix((file["data"], file["indices"], file["indptr"]), shape=file["shape"])
-        return TfidfTransformer(sublinear_tf=True).fit_transform(X.astype(float)), "cosine"
-    X = file["X"].astype(np.float32)
-    if name.startswith("cover"):
-        X = (X - X.mean(axis=0)) / X.std(axis=0)
-    return X, "euclidean"
-
-
 def other_table(data: Path, k: int, n_rows: int | None) -> None:
     print(f"{'k = ' + str(k):34}{'exact s':>9}{'approx. s':>11}{'recall':>9}")
-    for name in (
-        "glove100_120k.npz",
-        "cbmc_cite_pca50.npz",
-        "cover286k.npz",
-        "skin245k.npz",
-        "newsgroups20_counts.npz",
-    ):
-        if not (data / name).exists():
-            print(f"{name:34}not in {data}")
+    for name in ("glove", "cbmc", "covertype", "skin", "newsgroups"):
+        if not (data / FILES[name]).exists():
+            print(f"{name:34}{FILES[name]} is not in {data}")
             continue
-        X, metric = load(data, name)
+        X, metric = load(name, data)
         X = X[:n_rows]
         seconds, found = {}, {}
         for method in ("exact", "approximate"):
@@ -167,7 +148,7 @@ def other_table(data: Path, k: int, n_rows: int | None) -> None:
             seconds[method] = time.perf_counter() - start
         limit = found["exact"].sq_distances[:, -1:]
         share = np.mean(found["approximate"].sq_distances <= limit)
-        label = f"{name.split('.')[0]} {X.shape[0]:,} × {X.shape[1]}"
+        label = f"{name} {X.shape[0]:,} × {X.shape[1]}"
         print(
             f"{label:34}{seconds['exact']:9.1f}{seconds['approximate']:11.1f}{share:9.4f}",
             flush=True,
@@ -185,7 +166,7 @@ def main() -> None:
     parser.add_argument("--mnist-only", action="store_true", help="leave the second table out")
     options = parser.parse_args()
     n_rows = 10_000 if options.quick else None
-    X = np.load(options.data / "mnist70k.npz")["X"][:60_000].astype(np.float32)
+    X, _ = load("mnist", options.data)
     mnist_table(X[:n_rows], options.n_neighbors, options.only)
     if not options.mnist_only:
         other_table(options.data, options.n_neighbors, n_rows)

@@ -1,11 +1,12 @@
 """Kernels K(t) of the squared distance t = ‖x − y‖² between points of an embedding.
 
-Seed formulas use K₁ = (log K)', K₂ = K''/K and K₂₁ = (log K)'' (section 1 of the partial-Hessian
+The formulas use K₁ = (log K)', K₂ = K''/K and K₂₁ = (log K)'' (section 1 of the partial-Hessian
 paper); the compiled sums take the kernel by its code.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(ABC):
     """A positive, decreasing function of the squared distance.
 
     Parameters
@@ -31,17 +32,17 @@ class Kernel:
     name: str
     code: int
 
+    @abstractmethod
     def K(self, t: Any) -> Array:
         """Value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def K1(self, t: Any) -> Array:
         """(log K)'."""
-        raise NotImplementedError
 
+    @abstractmethod
     def K2(self, t: Any) -> Array:
         """K'' / K."""
-        raise NotImplementedError
 
     def K21(self, t: Any) -> Array:
         """(log K)'' = K2 − K1²."""

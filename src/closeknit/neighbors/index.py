@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol, Self, runtime_checkable
 
 import scipy.sparse as sp
@@ -54,7 +55,7 @@ class NeighborIndex(Protocol):
         """
 
 
-class _EuclideanIndex:
+class _EuclideanIndex(ABC):
     """What exact and approximate search share: geometry, checks, crowded places."""
 
     def __init__(
@@ -72,8 +73,9 @@ class _EuclideanIndex:
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @abstractmethod
     def _make_engine(self, points: Data, n_threads: int, report: Reporter) -> Engine:
-        raise NotImplementedError
+        """Return what searches the points."""
 
     def _find_places(self, points: Data, n_threads: int) -> Places | None:
         return None
