@@ -2,9 +2,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
 #include <optional>
+#include <tuple>
 
+#include "edges.h"
 #include "pairs.h"
 #include "placing.h"
 
@@ -22,49 +25,57 @@ static auto data_or_null(const std::optional<A>& array) {
   return array ? array->data() : nullptr;
 }
 
-template <class I>
-static Edges<I> make_edges(const Vector<const I>& indptr, const Vector<const I>& indices,
-                           const Vector<const double>& weights, const Matrix<const double>& queries,
-                           const Matrix<const double>& points) {
-  if (indptr.shape(0) != queries.shape(0) + 1 || queries.shape(1) != points.shape(1) ||
-      indices.shape(0) != weights.shape(0))
+using KernelCode = std::tuple<int, double, double>;  // family, scale, power
+
+static Kernel make_kernel(const KernelCode& code) {
+  return Kernel{static_cast<Family>(std::get<0>(code)), std::get<1>(code), std::get<2>(code)};
+}
+
+template <class T, class I>
+static Edges<T, I> make_edges(const Vector<const I>& indptr, const Vector<const I>& indices,
+                              const Vector<const T>& weights, const Matrix<const T>& points) {
+  if (indptr.shape(0) != points.shape(0) + 1 || indices.shape(0) != weights.shape(0))
     throw nb::value_error("graph and positions do not match");
-  return Edges<I>{indptr.data(), indices.data(), weights.data(),
-                  static_cast<std::int64_t>(queries.shape(0)), queries.data(), points.data(),
-                  static_cast<int>(points.shape(1))};
+  return Edges<T, I>{indptr.data(), indices.data(), weights.data(),
+                     static_cast<std::int64_t>(points.shape(0)), points.data(), points.data(),
+                     static_cast<int>(points.shape(1))};
+}
+
+template <class T, class I>
+static void bind_edges(nb::module_& m) {
+  m.def("sum_edges",
+        [](Vector<const I> indptr, Vector<const I> indices, Vector<const T> weights,
+           Matrix<const T> points, KernelCode kernel, bool value,
+           std::optional<Matrix<double>> force, int n_jobs) {
+          const auto edges = make_edges<T, I>(indptr, indices, weights, points);
+          double* out = data_or_null(force);
+          nb::gil_scoped_release release;
+          return sum_edges(edges, make_kernel(kernel), value, out, n_jobs);
+        },
+        "indptr"_a, "indices"_a, "weights"_a, "points"_a, "kernel"_a, "value"_a,
+        "force"_a.none(), "n_jobs"_a);
+  m.def("edge_weights",
+        [](Vector<const I> indptr, Vector<const I> indices, Vector<const T> weights,
+           Matrix<const T> points, KernelCode kernel, Vector<T> out, int n_jobs) {
+          const auto edges = make_edges<T, I>(indptr, indices, weights, points);
+          nb::gil_scoped_release release;
+          edge_weights(edges, make_kernel(kernel), out.data(), n_jobs);
+        },
+        "indptr"_a, "indices"_a, "weights"_a, "points"_a, "kernel"_a, "out"_a, "n_jobs"_a);
 }
 
 template <class I>
-static void bind_edges(nb::module_& m) {
-  m.def("sum_edges",
-        [](Vector<const I> indptr, Vector<const I> indices, Vector<const double> weights,
-           Matrix<const double> queries, Matrix<const double> points, int kernel,
-           std::optional<Matrix<double>> force, int n_jobs) {
-          const auto edges = make_edges<I>(indptr, indices, weights, queries, points);
-          double* out = data_or_null(force);
-          nb::gil_scoped_release release;
-          return sum_edges(edges, static_cast<Kernel>(kernel), out, n_jobs);
-        },
-        "indptr"_a, "indices"_a, "weights"_a, "queries"_a, "points"_a, "kernel"_a,
-        "force"_a.none(), "n_jobs"_a);
-  m.def("edge_weights",
-        [](Vector<const I> indptr, Vector<const I> indices, Vector<const double> weights,
-           Matrix<const double> positions, int kernel, Vector<double> out, int n_jobs) {
-          const auto edges = make_edges<I>(indptr, indices, weights, positions, positions);
-          nb::gil_scoped_release release;
-          edge_weights(edges, static_cast<Kernel>(kernel), out.data(), n_jobs);
-        },
-        "indptr"_a, "indices"_a, "weights"_a, "positions"_a, "kernel"_a, "out"_a, "n_jobs"_a);
+static void bind_place(nb::module_& m) {
   m.def("place",
         [](Vector<const I> indptr, Vector<const I> indices, Vector<const double> weights,
-           Matrix<const double> points, int kernel, double repulsion, int max_iter, double tol,
+           Matrix<const double> points, KernelCode kernel, double repulsion, int max_iter, double tol,
            Matrix<double> positions, int n_jobs) {
           const Placing<I> problem{indptr.data(), indices.data(), weights.data(),
                                    static_cast<std::int64_t>(positions.shape(0)), points.data(),
                                    static_cast<std::int64_t>(points.shape(0)),
                                    static_cast<int>(points.shape(1)), repulsion, max_iter, tol};
           nb::gil_scoped_release release;
-          place(problem, static_cast<Kernel>(kernel), positions.data(), n_jobs);
+          place(problem, make_kernel(kernel), positions.data(), n_jobs);
         },
         "indptr"_a, "indices"_a, "weights"_a, "points"_a, "kernel"_a, "repulsion"_a, "max_iter"_a,
         "tol"_a, "positions"_a, "n_jobs"_a);
@@ -72,7 +83,7 @@ static void bind_edges(nb::module_& m) {
 
 void bind_pairs(nb::module_& m) {
   m.def("sum_all_pairs",
-        [](Matrix<const double> queries, Matrix<const double> points, bool same, int kernel,
+        [](Matrix<const double> queries, Matrix<const double> points, bool same, KernelCode kernel,
            int want, std::optional<Vector<const double>> point_weights,
            std::optional<Matrix<const double>> pair_weights,
            std::optional<Matrix<const double>> vectors, std::optional<Vector<double>> value,
@@ -86,11 +97,15 @@ void bind_pairs(nb::module_& m) {
           const PairSums out{data_or_null(value), data_or_null(slope), data_or_null(force),
                              data_or_null(curvature)};
           nb::gil_scoped_release release;
-          sum_all_pairs(pairs, static_cast<Kernel>(kernel), static_cast<Want>(want), out, n_jobs);
+          sum_all_pairs(pairs, make_kernel(kernel), static_cast<Want>(want), out, n_jobs);
         },
         "queries"_a, "points"_a, "same"_a, "kernel"_a, "want"_a, "point_weights"_a.none(),
         "pair_weights"_a.none(), "vectors"_a.none(), "value"_a.none(), "slope"_a.none(),
         "force"_a.none(), "curvature"_a.none(), "n_jobs"_a);
-  bind_edges<std::int32_t>(m);
-  bind_edges<std::int64_t>(m);
+  bind_edges<float, std::int32_t>(m);
+  bind_edges<float, std::int64_t>(m);
+  bind_edges<double, std::int32_t>(m);
+  bind_edges<double, std::int64_t>(m);
+  bind_place<std::int32_t>(m);
+  bind_place<std::int64_t>(m);
 }

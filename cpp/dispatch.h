@@ -38,7 +38,8 @@ inline bool has_avx2() {
 }  // namespace closeknit
 
 #if defined(CK_HAVE_AVX2)
-#define CK_DISPATCH(f) (closeknit::has_avx2() ? closeknit::avx2::f : closeknit::baseline::f)
+#define CK_DISPATCH(...) \
+  (closeknit::has_avx2() ? closeknit::avx2::__VA_ARGS__ : closeknit::baseline::__VA_ARGS__)
 #else
-#define CK_DISPATCH(f) (closeknit::baseline::f)
+#define CK_DISPATCH(...) (closeknit::baseline::__VA_ARGS__)
 #endif

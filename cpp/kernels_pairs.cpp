@@ -1,8 +1,6 @@
 // Sums over pairs, compiled once per instruction set.
 #include "kernels_pairs.h"
 
-#include <cmath>
-
 #include "elementary.h"
 
 namespace closeknit {
@@ -10,31 +8,50 @@ namespace CK_ISA {
 
 constexpr double LOG2_E = 1.4426950408889634074;
 
-// K and its first two derivatives with respect to t = ‖x - y‖².
+// K and its first two derivatives with respect to t = ‖x - y‖², given t and K.
 struct GaussianKernel {
-  CK_INLINE Doubles value(const Doubles& t) { return exp2(doubles(-LOG2_E) * t); }
-  CK_INLINE Doubles first(const Doubles& k) { return doubles(0.0) - k; }
-  CK_INLINE Doubles second(const Doubles& k) { return k; }
+  Doubles rate;
+  explicit GaussianKernel(const Kernel& kernel) : rate(doubles(kernel.power / kernel.scale)) {}
+  inline Doubles value(const Doubles& t) const { return exp2(doubles(-LOG2_E) * rate * t); }
+  inline Doubles first(const Doubles&, const Doubles& k) const { return doubles(0.0) - rate * k; }
+  inline Doubles second(const Doubles&, const Doubles& k) const { return rate * rate * k; }
 };
-struct StudentKernel {
-  CK_INLINE Doubles value(const Doubles& t) { return doubles(1.0) / (doubles(1.0) + t); }
-  CK_INLINE Doubles first(const Doubles& k) { return doubles(0.0) - k * k; }
-  CK_INLINE Doubles second(const Doubles& k) { return doubles(2.0) * k * k * k; }
+struct StudentKernel {  // 1 / (1 + t)
+  explicit StudentKernel(const Kernel&) {}
+  inline Doubles value(const Doubles& t) const { return doubles(1.0) / (doubles(1.0) + t); }
+  inline Doubles first(const Doubles&, const Doubles& k) const { return doubles(0.0) - k * k; }
+  inline Doubles second(const Doubles&, const Doubles& k) const { return doubles(2.0) * k * k * k; }
+};
+struct StudentPowerKernel {
+  Doubles inverse, power;
+  explicit StudentPowerKernel(const Kernel& kernel)
+      : inverse(doubles(1.0 / kernel.scale)), power(doubles(kernel.power)) {}
+  inline Doubles value(const Doubles& t) const {
+    return exp2(doubles(0.0) - power * log2(doubles(1.0) + t * inverse));
+  }
+  inline Doubles first(const Doubles& t, const Doubles& k) const {
+    return doubles(0.0) - power * inverse * k / (doubles(1.0) + t * inverse);
+  }
+  inline Doubles second(const Doubles& t, const Doubles& k) const {
+    return (doubles(0.0) - (power + doubles(1.0)) * inverse / (doubles(1.0) + t * inverse)) *
+           first(t, k);
+  }
 };
 struct EpanechnikovKernel {
-  CK_INLINE Doubles value(const Doubles& t) {
+  explicit EpanechnikovKernel(const Kernel&) {}
+  inline Doubles value(const Doubles& t) const {
     return select(t < doubles(1.0), doubles(1.0) - t, doubles(0.0));
   }
-  CK_INLINE Doubles first(const Doubles& k) {
+  inline Doubles first(const Doubles&, const Doubles& k) const {
     return select(k > doubles(0.0), doubles(-1.0), doubles(0.0));
   }
-  CK_INLINE Doubles second(const Doubles&) { return doubles(0.0); }
+  inline Doubles second(const Doubles&, const Doubles&) const { return doubles(0.0); }
 };
 
 // One query against all points. D coordinates, or pairs.d of them if D is 0.
 template <class K, Want WANT, int D>
-static void sum_row_of(const AllPairs& pairs, const Columns& columns, std::int64_t n,
-                       const PairSums& out, double* scratch) {
+static void sum_row_of(const AllPairs& pairs, const Columns& columns, const K& kernel,
+                       std::int64_t n, const PairSums& out, double* scratch) {
   const int d = D > 0 ? D : pairs.d;
   const double* x = pairs.queries + n * pairs.d;
   const std::int64_t stride = columns.n_padded;
@@ -64,16 +81,16 @@ static void sum_row_of(const AllPairs& pairs, const Columns& columns, std::int64
         w[l] = absent ? 0.0 : (pair_weights ? w[l] * pair_weights[m + l] : w[l]);
       }
     }
-    const Doubles k = K::value(t);
+    const Doubles k = kernel.value(t);
     value = value + w * k;
     if (WANT == Want::VALUE) continue;
     if (WANT != Want::PRODUCT) {
-      const Doubles k1 = w * K::first(k);
+      const Doubles k1 = w * kernel.first(t, k);
       slope = slope + k1;
       for (int i = 0; i < d; ++i) force[i] = force[i] + k1 * gap[i];
     }
     if (WANT == Want::CURVATURE || WANT == Want::PRODUCT) {
-      const Doubles k2 = w * K::second(k);
+      const Doubles k2 = w * kernel.second(t, k);
       for (int i = 0; i < d; ++i) {
         Doubles term = k2 * gap[i] * gap[i];
         if (WANT == Want::PRODUCT)
@@ -91,74 +108,42 @@ static void sum_row_of(const AllPairs& pairs, const Columns& columns, std::int64
 }
 
 template <class K, Want WANT>
-CK_INLINE void sum_row_dim(const AllPairs& pairs, const Columns& columns, std::int64_t n,
-                           const PairSums& out, double* scratch) {
+CK_INLINE void sum_row_dim(const AllPairs& pairs, const Columns& columns, const K& kernel,
+                           std::int64_t n, const PairSums& out, double* scratch) {
   switch (pairs.d) {
-    case 1: return sum_row_of<K, WANT, 1>(pairs, columns, n, out, scratch);
-    case 2: return sum_row_of<K, WANT, 2>(pairs, columns, n, out, scratch);
-    case 3: return sum_row_of<K, WANT, 3>(pairs, columns, n, out, scratch);
-    default: return sum_row_of<K, WANT, 0>(pairs, columns, n, out, scratch);
+    case 1: return sum_row_of<K, WANT, 1>(pairs, columns, kernel, n, out, scratch);
+    case 2: return sum_row_of<K, WANT, 2>(pairs, columns, kernel, n, out, scratch);
+    case 3: return sum_row_of<K, WANT, 3>(pairs, columns, kernel, n, out, scratch);
+    default: return sum_row_of<K, WANT, 0>(pairs, columns, kernel, n, out, scratch);
   }
 }
 
 template <class K>
-CK_INLINE void sum_row_want(const AllPairs& pairs, const Columns& columns, Want want, std::int64_t n,
-                            const PairSums& out, double* scratch) {
+CK_INLINE void sum_row_want(const AllPairs& pairs, const Columns& columns, const Kernel& kernel,
+                            Want want, std::int64_t n, const PairSums& out, double* scratch) {
+  const K k(kernel);
   switch (want) {
-    case Want::VALUE: return sum_row_dim<K, Want::VALUE>(pairs, columns, n, out, scratch);
-    case Want::FORCE: return sum_row_dim<K, Want::FORCE>(pairs, columns, n, out, scratch);
-    case Want::CURVATURE: return sum_row_dim<K, Want::CURVATURE>(pairs, columns, n, out, scratch);
-    case Want::PRODUCT: return sum_row_dim<K, Want::PRODUCT>(pairs, columns, n, out, scratch);
+    case Want::VALUE: return sum_row_dim<K, Want::VALUE>(pairs, columns, k, n, out, scratch);
+    case Want::FORCE: return sum_row_dim<K, Want::FORCE>(pairs, columns, k, n, out, scratch);
+    case Want::CURVATURE:
+      return sum_row_dim<K, Want::CURVATURE>(pairs, columns, k, n, out, scratch);
+    case Want::PRODUCT: return sum_row_dim<K, Want::PRODUCT>(pairs, columns, k, n, out, scratch);
   }
 }
 
-void sum_row(const AllPairs& pairs, const Columns& columns, Kernel kernel, Want want,
+void sum_row(const AllPairs& pairs, const Columns& columns, const Kernel& kernel, Want want,
              std::int64_t n, const PairSums& out, double* scratch) {
-  switch (kernel) {
-    case Kernel::GAUSSIAN: return sum_row_want<GaussianKernel>(pairs, columns, want, n, out, scratch);
-    case Kernel::STUDENT: return sum_row_want<StudentKernel>(pairs, columns, want, n, out, scratch);
-    case Kernel::EPANECHNIKOV:
-      return sum_row_want<EpanechnikovKernel>(pairs, columns, want, n, out, scratch);
+  switch (kernel.family) {
+    case Family::GAUSSIAN:
+      return sum_row_want<GaussianKernel>(pairs, columns, kernel, want, n, out, scratch);
+    case Family::STUDENT:
+      if (kernel.plain())
+        return sum_row_want<StudentKernel>(pairs, columns, kernel, want, n, out, scratch);
+      return sum_row_want<StudentPowerKernel>(pairs, columns, kernel, want, n, out, scratch);
+    case Family::EPANECHNIKOV:
+      return sum_row_want<EpanechnikovKernel>(pairs, columns, kernel, want, n, out, scratch);
   }
 }
-
-// -log K and its derivative, for attraction. The Epanechnikov kernel repels only; with it the
-// attraction is quadratic, as with the Gaussian.
-template <bool STUDENT, class I>
-static double sum_edges_plain(const Edges<I>& e, double* force, std::int64_t begin,
-                              std::int64_t end) {
-  const int d = e.d;
-  double total = 0.0;
-  for (std::int64_t n = begin; n < end; ++n) {
-    const double* x = e.queries + n * d;
-    double* f = force ? force + n * d : nullptr;
-    if (f)
-      for (int i = 0; i < d; ++i) f[i] = 0.0;
-    double row = 0.0;
-    for (I j = e.indptr[n]; j < e.indptr[n + 1]; ++j) {
-      const double* y = e.points + static_cast<std::int64_t>(e.indices[j]) * d;
-      double t = 0.0;
-      for (int i = 0; i < d; ++i) t += (x[i] - y[i]) * (x[i] - y[i]);
-      row += e.weights[j] * (STUDENT ? std::log1p(t) : t);
-      if (!f) continue;
-      const double w = STUDENT ? e.weights[j] / (1.0 + t) : e.weights[j];
-      for (int i = 0; i < d; ++i) f[i] += w * (x[i] - y[i]);
-    }
-    total += row;
-  }
-  return total;
-}
-
-template <class I>
-double sum_edges_of_rows(const Edges<I>& edges, Kernel kernel, double* force, std::int64_t begin,
-                         std::int64_t end) {
-  return kernel == Kernel::STUDENT ? sum_edges_plain<true>(edges, force, begin, end)
-                                   : sum_edges_plain<false>(edges, force, begin, end);
-}
-template double sum_edges_of_rows<std::int32_t>(const Edges<std::int32_t>&, Kernel, double*,
-                                                std::int64_t, std::int64_t);
-template double sum_edges_of_rows<std::int64_t>(const Edges<std::int64_t>&, Kernel, double*,
-                                                std::int64_t, std::int64_t);
 
 }  // namespace CK_ISA
 }  // namespace closeknit

@@ -16,11 +16,8 @@ constexpr std::int64_t COLUMN_STEP = 8;
 
 #define CK_DECLARE_PAIRS(isa)                                                                   \
   namespace isa {                                                                               \
-  void sum_row(const AllPairs& pairs, const Columns& columns, Kernel kernel, Want want,         \
+  void sum_row(const AllPairs& pairs, const Columns& columns, const Kernel& kernel, Want want,  \
                std::int64_t n, const PairSums& out, double* scratch);                           \
-  template <class I>                                                                            \
-  double sum_edges_of_rows(const Edges<I>& edges, Kernel kernel, double* force,                 \
-                           std::int64_t begin, std::int64_t end);                               \
   }
 CK_DECLARE_PAIRS(baseline)
 #if defined(CK_HAVE_AVX2)

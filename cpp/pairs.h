@@ -1,4 +1,4 @@
-// Sums over pairs of points of an embedding: all pairs (repulsion) or those of a graph (attraction).
+// Sums over all pairs of points of an embedding: the repulsion, exactly.
 //
 // With t = ‖x_n - x_m‖² and a kernel K(t), the objectives and their derivatives are built from
 // Σ_m K, Σ_m K', Σ_m K' (x_n - x_m) and Σ_m K'' (x_n - x_m)_i². Nothing of size n × n is stored.
@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-namespace closeknit {
+#include "kernel.h"
 
-enum class Kernel : int { GAUSSIAN, STUDENT, EPANECHNIKOV };
+namespace closeknit {
 
 // What each row sums up, besides Σ K.
 enum class Want : int {
@@ -38,26 +38,7 @@ struct PairSums {
   double* curvature;  // n_queries × d: Σ w K'' (x_n - x_m)_i², times v_im for PRODUCT
 };
 
-void sum_all_pairs(const AllPairs& pairs, Kernel kernel, Want want, const PairSums& out, int n_jobs);
-
-// The edges of a graph in CSR form over the rows of `queries`, pointing to rows of `points`.
-template <class I>
-struct Edges {
-  const I* indptr;
-  const I* indices;
-  const double* weights;
-  std::int64_t n;
-  const double* queries;
-  const double* points;
-  int d;
-};
-
-// Σ w (-log K), and per row Σ w (-log K)' (x_n - x_m) if `force` is given.
-template <class I>
-double sum_edges(const Edges<I>& edges, Kernel kernel, double* force, int n_jobs);
-
-// w (-log K)' of every edge: the weights of the attractive Laplacian.
-template <class I>
-void edge_weights(const Edges<I>& edges, Kernel kernel, double* out, int n_jobs);
+void sum_all_pairs(const AllPairs& pairs, const Kernel& kernel, Want want, const PairSums& out,
+                   int n_jobs);
 
 }  // namespace closeknit

@@ -19,7 +19,7 @@ struct Local {
 template <class I>
 class Placer {
  public:
-  Placer(const Placing<I>& problem, Kernel kernel, const Columns& columns)
+  Placer(const Placing<I>& problem, const Kernel& kernel, const Columns& columns)
       : p_(problem), kernel_(kernel), columns_(columns), row_(CK_DISPATCH(sum_row)),
         scratch_(12 * static_cast<std::size_t>(p_.d) + 8), force_(p_.d), curvature_(p_.d) {}
 
@@ -66,9 +66,11 @@ class Placer {
       const double* y = p_.points + static_cast<std::int64_t>(p_.indices[j]) * d;
       double t = 0.0;
       for (int c = 0; c < d; ++c) t += (x[c] - y[c]) * (x[c] - y[c]);
-      const bool student = kernel_ == Kernel::STUDENT;
-      const double w = p_.weights[j] * (student ? 1.0 / (1.0 + t) : 1.0);
-      out.value += p_.weights[j] * (student ? std::log1p(t) : t);
+      const bool student = kernel_.family == Family::STUDENT;
+      const double slope = p_.weights[j] * kernel_.power / kernel_.scale;
+      const double w = slope / (student ? 1.0 + t / kernel_.scale : 1.0);
+      out.value += student ? p_.weights[j] * kernel_.power * std::log1p(t / kernel_.scale)
+                           : slope * t;
       stiffness += 2.0 * w;
       for (int c = 0; c < d; ++c) out.gradient[c] += 2.0 * w * (x[c] - y[c]);
     }
@@ -81,7 +83,7 @@ class Placer {
   }
 
   const Placing<I>& p_;
-  Kernel kernel_;
+  const Kernel& kernel_;
   const Columns& columns_;
   decltype(&baseline::sum_row) row_;
   std::vector<double> scratch_, force_, curvature_;
@@ -90,7 +92,7 @@ class Placer {
 }  // namespace
 
 template <class I>
-void place(const Placing<I>& problem, Kernel kernel, double* positions, int n_jobs) {
+void place(const Placing<I>& problem, const Kernel& kernel, double* positions, int n_jobs) {
   const std::int64_t n = problem.n_points;
   const std::int64_t n_padded = (n + COLUMN_STEP - 1) / COLUMN_STEP * COLUMN_STEP;
   std::vector<double> points(static_cast<std::size_t>(problem.d) * n_padded, 0.0);
@@ -105,7 +107,7 @@ void place(const Placing<I>& problem, Kernel kernel, double* positions, int n_jo
   });
 }
 
-template void place<std::int32_t>(const Placing<std::int32_t>&, Kernel, double*, int);
-template void place<std::int64_t>(const Placing<std::int64_t>&, Kernel, double*, int);
+template void place<std::int32_t>(const Placing<std::int32_t>&, const Kernel&, double*, int);
+template void place<std::int64_t>(const Placing<std::int64_t>&, const Kernel&, double*, int);
 
 }  // namespace closeknit

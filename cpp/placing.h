@@ -25,6 +25,6 @@ struct Placing {
 
 // `positions` (n_new × d) holds the starts and receives the answers.
 template <class I>
-void place(const Placing<I>& problem, Kernel kernel, double* positions, int n_jobs);
+void place(const Placing<I>& problem, const Kernel& kernel, double* positions, int n_jobs);
 
 }  // namespace closeknit

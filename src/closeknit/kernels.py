@@ -7,13 +7,13 @@ paper); the compiled sums take the kernel by its code.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EPANECHNIKOV", "GAUSSIAN", "KERNELS", "STUDENT", "Kernel"]
+__all__ = ["EPANECHNIKOV", "GAUSSIAN", "KERNELS", "STUDENT", "Kernel", "student"]
 
 Array = NDArray[np.float64]
 
@@ -25,12 +25,43 @@ class Kernel(ABC):
     Parameters
     ----------
     name : str
-    code : int
-        What cpp/pairs.h calls it.
+    family : int
+        What cpp/kernel.h calls it.
+    scale, power : float, default=1.0
+        Shape of the kernel, with the meaning that its family gives them.
     """
 
     name: str
-    code: int
+    family: int
+    scale: float = 1.0
+    power: float = 1.0
+
+    #: Whether K has all derivatives, so that splines can follow it.
+    smooth: ClassVar[bool] = True
+
+    @property
+    def code(self) -> tuple[int, float, float]:
+        """What the compiled sums take for the kernel."""
+        return self.family, self.scale, self.power
+
+    @property
+    def width(self) -> float:
+        """Distance over which K changes: K ≈ 1 − (distance / width)² near 0."""
+        return float(np.sqrt(self.scale / self.power))
+
+    @property
+    def reach(self) -> float:
+        """Distance beyond which K is negligible, in double precision."""
+        return float("inf")
+
+    @property
+    def constant_attraction(self) -> bool:
+        """Whether −log K is linear in t, so that attractive weights do not depend on X."""
+        return True
+
+    def squared(self) -> Self:
+        """Return K²."""
+        return replace(self, name=f"{self.name} squared", power=2.0 * self.power)
 
     @abstractmethod
     def K(self, t: Any) -> Array:
@@ -50,29 +81,47 @@ class Kernel(ABC):
 
 
 class _Gaussian(Kernel):
+    """exp(−power t / scale)."""
+
+    @property
+    def reach(self) -> float:
+        return 6.0 * self.width  # exp(−36) = 2e-16
+
     def K(self, t: Any) -> Array:
-        return np.exp(-np.asarray(t, dtype=np.float64))
+        return np.exp(-self.power / self.scale * np.asarray(t, dtype=np.float64))
 
     def K1(self, t: Any) -> Array:
-        return np.full(np.shape(t), -1.0)
+        return np.full(np.shape(t), -self.power / self.scale)
 
     def K2(self, t: Any) -> Array:
-        return np.full(np.shape(t), 1.0)
+        return np.full(np.shape(t), (self.power / self.scale) ** 2)
 
 
 class _Student(Kernel):
+    """(1 + t / scale)^−power."""
+
+    @property
+    def constant_attraction(self) -> bool:
+        return False
+
     def K(self, t: Any) -> Array:
-        return 1.0 / (1.0 + np.asarray(t, dtype=np.float64))
+        return (1.0 + np.asarray(t, dtype=np.float64) / self.scale) ** -self.power
 
     def K1(self, t: Any) -> Array:
-        return -self.K(t)
+        return -self.power / (self.scale + np.asarray(t, dtype=np.float64))
 
     def K2(self, t: Any) -> Array:
-        return 2.0 * self.K(t) ** 2
+        top = self.power * (self.power + 1.0)
+        return top / (self.scale + np.asarray(t, dtype=np.float64)) ** 2
 
 
 class _Epanechnikov(Kernel):
     """max(0, 1 − t). Its logarithm ends at t = 1, so K1 and K2 are those of t < 1, else 0."""
+
+    smooth = False
+
+    def squared(self) -> Self:
+        raise TypeError("the Epanechnikov kernel is not offered squared")
 
     def K(self, t: Any) -> Array:
         return np.maximum(0.0, 1.0 - np.asarray(t, dtype=np.float64))
@@ -93,3 +142,25 @@ STUDENT = _Student("student", 1)
 EPANECHNIKOV = _Epanechnikov("epanechnikov", 2)
 
 KERNELS = {kernel.name: kernel for kernel in (GAUSSIAN, STUDENT, EPANECHNIKOV)}
+
+
+def student(dof: float) -> Kernel:
+    """Return Student's t kernel (1 + t / dof)^−((dof + 1) / 2), up to its constant.
+
+    Parameters
+    ----------
+    dof : float
+        Degrees of freedom: 1 is t-SNE's kernel, fewer give heavier tails and tighter clusters,
+        infinitely many the Gaussian exp(−t / 2).
+
+    Examples
+    --------
+    >>> from closeknit.kernels import STUDENT, student
+    >>> student(1.0) == STUDENT
+    True
+    >>> float(student(0.5).K(2.0).round(4))
+    0.2991
+    """
+    if not 0.0 < dof < np.inf:
+        raise ValueError(f"dof={dof!r} must be positive and finite")
+    return _Student("student", STUDENT.family, float(dof), (dof + 1.0) / 2.0)

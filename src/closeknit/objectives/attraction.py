@@ -11,7 +11,7 @@ from scipy import sparse
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.kernels import STUDENT, Kernel
+from closeknit.kernels import Kernel
 
 __all__ = ["Attraction"]
 
@@ -25,7 +25,7 @@ class Attraction:
     Parameters
     ----------
     weights : csr_matrix of shape (n_samples, n_samples)
-        Symmetric, non-negative, zero diagonal.
+        Symmetric, non-negative, zero diagonal. Sums are taken in its precision.
     kernel : Kernel
         Student's t gives Σ w log(1 + t), every other kernel Σ w t.
     n_jobs : int or None, default=-1
@@ -34,11 +34,6 @@ class Attraction:
     weights: Any
     kernel: Kernel
     n_jobs: int | None = -1
-
-    @property
-    def constant(self) -> bool:
-        """Whether the Laplacian weights are the same everywhere."""
-        return self.kernel is not STUDENT
 
     def value(self, X: Array) -> float:
         """E⁺."""
@@ -51,18 +46,17 @@ class Attraction:
 
     def laplacian_weights(self, X: Array) -> Any:
         """w⁺ (−log K)' = −K₁ w⁺ at `X`: the weights of L⁺."""
-        if self.constant:
+        if self.kernel.constant_attraction and self.kernel.width == 1.0:
             return self.weights
         W = self.weights
-        data = np.empty(len(W.data))
-        threads = effective_n_jobs(self.n_jobs)
-        _core.edge_weights(W.indptr, W.indices, W.data, X, self.kernel.code, data, threads)
+        data = np.empty_like(W.data)
+        _core.edge_weights(*self._arguments(X), data, effective_n_jobs(self.n_jobs))
         return sparse.csr_matrix((data, W.indices, W.indptr), shape=W.shape)
 
     def hessian_diagonal(self, X: Array) -> Array:
         """4 Σ_m (w' + 2 w'' (x_n − x_m)²), coordinate by coordinate."""
         degrees = np.asarray(self.laplacian_weights(X).sum(axis=1))
-        if self.constant:
+        if self.kernel.constant_attraction:
             return np.repeat(4.0 * degrees, X.shape[1], axis=1)
         W = self.weights.tocoo()
         gap = X[W.row] - X[W.col]
@@ -73,5 +67,8 @@ class Attraction:
         return 4.0 * degrees + 8.0 * bend
 
     def _sum(self, X: Array, force: Array | None) -> float:
-        W, threads = self.weights, effective_n_jobs(self.n_jobs)
-        return _core.sum_edges(W.indptr, W.indices, W.data, X, X, self.kernel.code, force, threads)
+        return _core.sum_edges(*self._arguments(X), True, force, effective_n_jobs(self.n_jobs))
+
+    def _arguments(self, X: Array) -> tuple[Any, ...]:
+        W = self.weights
+        return W.indptr, W.indices, W.data, X.astype(W.data.dtype, copy=False), self.kernel.code

@@ -1,0 +1,91 @@
+// Translates between NumPy arrays and the grid; nothing is computed here.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "grid.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace closeknit;
+
+template <class T>
+using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Nodes = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+
+static Grid make_grid(const Vector<const double>& origin, const Vector<const std::int64_t>& size,
+                      double spacing, int degree) {
+  Grid grid{static_cast<int>(origin.shape(0)), degree, {1, 1, 1}, {0.0, 0.0, 0.0}, spacing};
+  if (grid.d < 1 || grid.d > MAX_DIMENSIONS || size.shape(0) != origin.shape(0) ||
+      (degree != 3 && degree != 5) || !(spacing > 0.0))
+    throw nb::value_error("no such grid");
+  for (int c = 0; c < grid.d; ++c) {
+    grid.size[c] = size(c);
+    grid.origin[c] = origin(c);
+  }
+  return grid;
+}
+
+// Refuses points whose splines would leave the grid.
+static void check_inside(const Grid& grid, const Matrix<const double>& points) {
+  if (static_cast<int>(points.shape(1)) != grid.d) throw nb::value_error("dimensions differ");
+  const int below = (grid.degree - 1) / 2, above = (grid.degree + 1) / 2;
+  const double* x = points.data();
+  for (int c = 0; c < grid.d; ++c) {
+    const double low = grid.origin[c] + below * grid.spacing;
+    const double high = grid.origin[c] + (grid.size[c] - 1 - above) * grid.spacing;
+    for (std::size_t m = 0; m < points.shape(0); ++m) {
+      const double at = x[m * grid.d + c];
+      if (!(at >= low && at <= high)) throw nb::value_error("a point lies outside the grid");
+    }
+  }
+}
+
+template <class T>
+static void bind_nodes(nb::module_& m) {
+  m.def("spread",
+        [](Vector<const double> origin, Vector<const std::int64_t> size, double spacing, int degree,
+           Matrix<const double> points, std::optional<Vector<const double>> weights,
+           Vector<std::int64_t> order, Vector<std::int64_t> starts, Nodes<T> nodes, int n_jobs) {
+          const Grid grid = make_grid(origin, size, spacing, degree);
+          check_inside(grid, points);
+          const Strips strips{order.data(), starts.data()};
+          const auto n = static_cast<std::int64_t>(points.shape(0));
+          nb::gil_scoped_release release;
+          sort_into_strips(grid, points.data(), n, strips, n_jobs);
+          spread(grid, points.data(), weights ? weights->data() : nullptr, strips, nodes.data(),
+                 n_jobs);
+        },
+        "origin"_a, "size"_a, "spacing"_a, "degree"_a, "points"_a, "weights"_a.none(), "order"_a,
+        "starts"_a, "nodes"_a, "n_jobs"_a);
+  m.def("gather",
+        [](Vector<const double> origin, Vector<const std::int64_t> size, double spacing, int degree,
+           nb::ndarray<const T, nb::device::cpu> nodes, std::optional<Vector<const double>> own,
+           Matrix<const double> points, std::optional<Vector<const double>> weights,
+           Vector<std::int64_t> order, Vector<std::int64_t> starts, Vector<double> value,
+           std::optional<Matrix<double>> gradient, int n_jobs) {
+          const Grid grid = make_grid(origin, size, spacing, degree);
+          Potential<T> potential{nodes.data(), {1, 1, 1}, own ? own->data() : nullptr};
+          for (int c = 0; c < grid.d; ++c) potential.stride[c] = nodes.stride(c);
+          if (potential.stride[grid.d - 1] != 1) throw nb::value_error("rows must be contiguous");
+          const Strips strips{order.data(), starts.data()};
+          nb::gil_scoped_release release;
+          gather(grid, potential, points.data(), weights ? weights->data() : nullptr, strips,
+                 value.data(), gradient ? gradient->data() : nullptr, n_jobs);
+        },
+        "origin"_a, "size"_a, "spacing"_a, "degree"_a, "nodes"_a, "own"_a.none(), "points"_a,
+        "weights"_a.none(), "order"_a, "starts"_a, "value"_a, "gradient"_a.none(), "n_jobs"_a);
+}
+
+void bind_grid(nb::module_& m) {
+  m.def("n_strips", [](Vector<const double> origin, Vector<const std::int64_t> size, double spacing,
+                       int degree) { return n_strips(make_grid(origin, size, spacing, degree)); },
+        "origin"_a, "size"_a, "spacing"_a, "degree"_a);
+  bind_nodes<float>(m);
+  bind_nodes<double>(m);
+}

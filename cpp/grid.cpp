@@ -1,0 +1,102 @@
+// Sorting and threads around the kernels of kernels_grid.h.
+#include "grid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "dispatch.h"
+#include "kernels_grid.h"
+#include "parallel.h"
+
+namespace closeknit {
+namespace {
+
+// Rows of a strip. Strips of the same parity may be filled at the same time, because a point that
+// starts in one reaches at most `degree` rows into the next.
+constexpr std::int64_t STRIP = 16;
+constexpr std::int64_t POINTS_PER_TASK = 16384;
+// Queries go in pieces of a strip, since points may crowd in few strips.
+constexpr std::int64_t QUERIES_PER_TASK = 2048;
+
+std::int64_t strip_of(const Grid& grid, double x) {
+  const double u = std::floor((x - grid.origin[0]) / grid.spacing);
+  return (static_cast<std::int64_t>(u) - (grid.degree - 1) / 2) / STRIP;
+}
+
+}  // namespace
+
+std::int64_t n_strips(const Grid& grid) { return (grid.size[0] + STRIP - 1) / STRIP; }
+
+void sort_into_strips(const Grid& grid, const double* points, std::int64_t n, const Strips& strips,
+                      int n_jobs) {
+  const std::int64_t n_bins = n_strips(grid);
+  const std::int64_t n_tasks = (n + POINTS_PER_TASK - 1) / POINTS_PER_TASK;
+  std::vector<std::int64_t> places(n_tasks * n_bins, 0);
+  std::vector<std::int32_t> bins(n);
+  ThreadPool pool(n_jobs);
+  parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t* counts = places.data() + begin / POINTS_PER_TASK * n_bins;
+    for (std::int64_t m = begin; m < end; ++m) {
+      bins[m] = static_cast<std::int32_t>(strip_of(grid, points[m * grid.d]));
+      ++counts[bins[m]];
+    }
+  });
+  std::int64_t place = 0;
+  for (std::int64_t bin = 0; bin < n_bins; ++bin) {
+    strips.starts[bin] = place;
+    for (std::int64_t task = 0; task < n_tasks; ++task) {
+      const std::int64_t count = places[task * n_bins + bin];
+      places[task * n_bins + bin] = place;
+      place += count;
+    }
+  }
+  strips.starts[n_bins] = place;
+  parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t* next = places.data() + begin / POINTS_PER_TASK * n_bins;
+    for (std::int64_t m = begin; m < end; ++m) strips.order[next[bins[m]]++] = m;
+  });
+}
+
+template <class T>
+void spread(const Grid& grid, const double* points, const double* weights, const Strips& strips,
+            T* nodes, int n_jobs) {
+  std::int64_t row = 1;
+  for (int c = 1; c < grid.d; ++c) row *= grid.size[c];
+  const std::int64_t n_bins = n_strips(grid);
+  const auto kernel = CK_DISPATCH(spread_points<T>);
+  ThreadPool pool(n_jobs);
+  parallel_chunks(pool, grid.size[0], STRIP, [&](std::int64_t begin, std::int64_t end) {
+    std::memset(nodes + begin * row, 0, (end - begin) * row * sizeof(T));
+  });
+  for (int parity = 0; parity < 2; ++parity)
+    pool.run((n_bins + 1 - parity) / 2, [&](std::int64_t task) {
+      const std::int64_t bin = 2 * task + parity;
+      kernel(grid, points, weights, strips.order + strips.starts[bin],
+             strips.order + strips.starts[bin + 1], nodes);
+    });
+}
+
+template <class T>
+void gather(const Grid& grid, const Potential<T>& potential, const double* points,
+            const double* weights, const Strips& strips, double* value, double* gradient,
+            int n_jobs) {
+  const auto kernel = CK_DISPATCH(gather_points<T>);
+  const std::int64_t n = strips.starts[n_strips(grid)];
+  ThreadPool pool(n_jobs);
+  parallel_chunks(pool, n, QUERIES_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+    kernel(grid, potential, points, weights, strips.order + begin, strips.order + end, value,
+           gradient);
+  });
+}
+
+#define CK_INSTANTIATE(T)                                                                        \
+  template void spread<T>(const Grid&, const double*, const double*, const Strips&, T*, int);    \
+  template void gather<T>(const Grid&, const Potential<T>&, const double*, const double*,        \
+                          const Strips&, double*, double*, int);
+CK_INSTANTIATE(float)
+CK_INSTANTIATE(double)
+#undef CK_INSTANTIATE
+
+}  // namespace closeknit

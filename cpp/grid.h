@@ -1,0 +1,52 @@
+// Points on a regular grid: spreading weights onto its nodes and reading a potential between them.
+//
+// Nodes carry B-splines of odd degree. Spreading and gathering use the same splines, so that what
+// is gathered from (spline ⋆ kernel ⋆ spline) is the exact gradient of what is summed up.
+#pragma once
+
+#include <cstdint>
+
+namespace closeknit {
+
+constexpr int MAX_DIMENSIONS = 3;
+
+struct Grid {
+  int d;                              // 1, 2 or 3
+  int degree;                         // of the splines: 3 or 5
+  std::int64_t size[MAX_DIMENSIONS];  // nodes along each axis, the last one contiguous
+  double origin[MAX_DIMENSIONS];      // position of node 0
+  double spacing;
+};
+
+// Points in the order of the strips of the grid that they touch first; ours is stable, so that sums
+// over a strip are always added up in the same order.
+struct Strips {
+  std::int64_t* order;   // n_points
+  std::int64_t* starts;  // n_strips(grid) + 1
+};
+
+std::int64_t n_strips(const Grid& grid);
+
+void sort_into_strips(const Grid& grid, const double* points, std::int64_t n, const Strips& strips,
+                      int n_jobs);
+
+// nodes = Σ_m w_m B(x_m); weights may be null for ones. Whatever was in `nodes` is lost.
+template <class T>
+void spread(const Grid& grid, const double* points, const double* weights, const Strips& strips,
+            T* nodes, int n_jobs);
+
+// value = φ(x) and gradient = ∇φ(x) of the spline with coefficients `nodes`, which has rows of
+// `stride` numbers. With `own`, the (degree + 1)^d values of the kernel between a node and its
+// neighbours, each point's own share (times its weight) is left out.
+template <class T>
+struct Potential {
+  const T* nodes;
+  std::int64_t stride[MAX_DIMENSIONS];
+  const double* own;
+};
+template <class T>
+void gather(const Grid& grid, const Potential<T>& potential, const double* points,
+            const double* weights, const Strips& strips, double* value, double* gradient,
+            int n_jobs);
+
+}  // namespace closeknit

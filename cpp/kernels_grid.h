@@ -1,0 +1,23 @@
+// One strip of grid.h, once per instruction set.
+#pragma once
+
+#include "grid.h"
+
+namespace closeknit {
+
+#define CK_DECLARE_GRID(isa)                                                                     \
+  namespace isa {                                                                                \
+  template <class T>                                                                             \
+  void spread_points(const Grid& grid, const double* points, const double* weights,              \
+                     const std::int64_t* begin, const std::int64_t* end, T* nodes);              \
+  template <class T>                                                                             \
+  void gather_points(const Grid& grid, const Potential<T>& potential, const double* points,      \
+                     const double* weights, const std::int64_t* begin, const std::int64_t* end,  \
+                     double* value, double* gradient);                                           \
+  }
+CK_DECLARE_GRID(baseline)
+#if defined(CK_HAVE_AVX2)
+CK_DECLARE_GRID(avx2)
+#endif
+
+}  // namespace closeknit

@@ -1,0 +1,148 @@
+"""The potential φ of points on a grid: made once, read anywhere in its box."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+from closeknit import _core
+from closeknit.kernels import Kernel
+from closeknit.repulsion._splines import Resolution, spline_transform
+
+__all__ = ["Box", "KernelTransform", "Potential"]
+
+Array = NDArray[np.float64]
+
+#: Sizes of grids are multiples of a power of two between a 24th and a 12th of them, so that a
+#: growing map seldom needs another transform of the kernel.
+_STEPS = 12
+
+
+@dataclass(frozen=True)
+class Box:
+    """The nodes that a map needs: the place of the first and their number along each axis."""
+
+    origin: Array
+    size: NDArray[np.int64]
+    scale: Resolution
+
+    @classmethod
+    def around(cls, X: Array, scale: Resolution, margin: float = 0.0) -> Box:
+        """Return the smallest box whose splines cover X and a margin."""
+        reach = (scale.degree + 1) // 2
+        first = np.floor((X.min(axis=0) - margin) / scale.spacing).astype(np.int64) - reach
+        last = np.ceil((X.max(axis=0) + margin) / scale.spacing).astype(np.int64) + reach
+        size = np.array([_rounded(int(n)) for n in last - first + 1], dtype=np.int64)
+        return cls(first * scale.spacing, size, scale)
+
+    def padded(self, kernel: Kernel) -> tuple[int, ...]:
+        """Lengths of the transforms, so that no point meets the periodic images of others."""
+        apart = np.minimum(self.size, np.ceil(kernel.reach / self.scale.spacing))
+        return tuple(fft.next_fast_len(int(n), real=True) for n in self.size + apart)
+
+    def arguments(self) -> tuple[Array, NDArray[np.int64], float, int]:
+        """What the compiled functions want to know of a grid."""
+        return self.origin, self.size, self.scale.spacing, self.scale.degree
+
+
+def _rounded(n: int) -> int:
+    step = 2 ** max(0, int(np.log2(n / _STEPS)))
+    return -(-n // step) * step
+
+
+@dataclass(frozen=True)
+class KernelTransform:
+    """The kernel from spline to spline: its Fourier transform, and its values between close nodes.
+
+    A spline through given values has coefficients divided by the splines' own transform; here that
+    happens twice, once for the points that are spread and once for those that read.
+    """
+
+    shape: tuple[int, ...]
+    factors: NDArray[Any]
+    own: Array
+
+    @classmethod
+    def of(
+        cls, kernel: Kernel, scale: Resolution, shape: tuple[int, ...], dtype: Any
+    ) -> KernelTransform:
+        """Sample the kernel on a periodic grid and transform it."""
+        squared: Any = 0.0
+        for axis, n in enumerate(shape):
+            nodes = np.arange(n)
+            squared = squared + _along(axis, shape, (np.minimum(nodes, n - nodes) * scale.spacing) ** 2)
+        factors = fft.rfftn(kernel.K(squared)).real
+        for axis, n in enumerate(shape):
+            filtered = spline_transform(scale.degree, n)[: factors.shape[axis]]
+            factors /= _along(axis, shape, filtered**2)
+        close = fft.irfftn(factors, shape)[tuple(slice(scale.degree + 1) for _ in shape)]
+        return cls(shape, factors.astype(dtype), np.ascontiguousarray(close).ravel())
+
+
+def _along(axis: int, shape: tuple[int, ...], values: Array) -> Array:
+    return values.reshape([-1 if a == axis else 1 for a in range(len(shape))])
+
+
+@dataclass(frozen=True)
+class Potential:
+    """φ(x) = Σ_m w_m K(‖x − x_m‖²) inside a box.
+
+    Attributes
+    ----------
+    nodes : ndarray
+        Coefficients of φ's splines.
+    """
+
+    box: Box
+    nodes: NDArray[Any]
+    own: Array
+    points: Array
+    weights: Array | None
+    _strips: tuple[NDArray[np.int64], NDArray[np.int64]]
+    _threads: int
+
+    @classmethod
+    def of(
+        cls, X: Array, weights: Array | None, box: Box, kernel: KernelTransform, threads: int
+    ) -> Potential:
+        """Spread, convolve."""
+        nodes = np.empty(box.size, dtype=kernel.factors.dtype)
+        order = np.empty(len(X), dtype=np.int64)
+        starts = np.empty(_core.n_strips(*box.arguments()) + 1, dtype=np.int64)
+        _core.spread(*box.arguments(), X, weights, order, starts, nodes, threads)
+        nodes = _convolve(nodes, kernel, threads)
+        return cls(box, nodes, kernel.own, X, weights, (order, starts), threads)
+
+    def at_points(self, forces: bool) -> tuple[Array, Array | None]:
+        """φ and ∇φ at the points themselves, without each point's own share."""
+        value = np.empty(len(self.points))
+        gradient = np.empty(self.points.shape) if forces else None
+        _core.gather(
+            *self.box.arguments(),
+            self.nodes,
+            self.own,
+            self.points,
+            self.weights,
+            *self._strips,
+            value,
+            gradient,
+            self._threads,
+        )
+        return value, gradient
+
+
+def _convolve(nodes: NDArray[Any], kernel: KernelTransform, threads: int) -> NDArray[Any]:
+    """Multiply in Fourier space, one axis after the other so that padding is never transformed."""
+    shape, last = kernel.shape, nodes.ndim - 1
+    waves = fft.rfft(nodes, shape[last], axis=last, workers=threads)
+    for axis in range(last):
+        waves = fft.fft(waves, shape[axis], axis=axis, workers=threads, overwrite_x=True)
+    waves *= kernel.factors
+    for axis in range(last):
+        waves = fft.ifft(waves, axis=axis, workers=threads, overwrite_x=True)
+        waves = waves[(slice(None),) * axis + (slice(nodes.shape[axis]),)]
+    return fft.irfft(waves, shape[last], axis=last, workers=threads)

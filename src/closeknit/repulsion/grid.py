@@ -1,0 +1,152 @@
+"""Sums over all pairs in linear time: a grid of B-splines and fast Fourier transforms.
+
+The potential φ(x) = Σ_m K(‖x − x_m‖²) is a convolution. The points are spread onto the nodes of a
+regular grid, the nodes are convolved with the kernel by FFT, and φ is read off between the nodes::
+
+    points ──spread──► nodes ──FFT, × kernel, FFT⁻¹──► spline coefficients ──gather──► φ, ∇φ
+
+One scalar potential is enough: the force Σ K'(x_n − x_m) is ∇φ/2, taken of the spline itself. So
+value and force belong together exactly, as line searches want. The nodes lie on a fixed lattice
+(multiples of the spacing), so that φ does not depend on where the grid begins, and each point's own
+share is computed in closed form and left out.
+
+The idea of a grid with FFT is that of Linderman et al. (2019), Fast interpolation-based t-SNE; they
+convolve three or four potentials with polynomial interpolation in a fixed number of boxes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closeknit._threads import effective_n_jobs
+from closeknit.exceptions import CloseknitWarning
+from closeknit.kernels import Kernel
+from closeknit.repulsion._potential import Box, KernelTransform, Potential
+from closeknit.repulsion._splines import Resolution, resolution
+from closeknit.repulsion.base import PairSums
+from closeknit.repulsion.exact import ExactRepulsion
+
+__all__ = ["GridRepulsion"]
+
+Array = NDArray[np.float64]
+
+#: Accuracies below which single precision would show.
+_SINGLE = 1e-4
+#: Kernel transforms that are kept; a map that has grown does not shrink again.
+_REMEMBERED = 3
+
+
+@dataclass(frozen=True)
+class GridRepulsion:
+    """Kernel sums over all pairs in O(n + area log area), for one, two or three components.
+
+    Parameters
+    ----------
+    accuracy : float, default=0.02
+        Wanted error of the forces, relative to their norm. The spacing of the grid follows from it
+        and from the kernel, not from the size of the map, so that it holds as the map grows.
+    max_memory : float, default=2e9
+        Bytes that the grid may take. A map too large for it is summed exactly, with a warning.
+    n_jobs : int or None, default=-1
+        Number of threads; sums are the same to the bit for any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.kernels import STUDENT
+    >>> from closeknit.repulsion import ExactRepulsion, GridRepulsion
+    >>> X = np.random.default_rng(0).normal(scale=10.0, size=(500, 2))
+    >>> exact = ExactRepulsion().sums(X, STUDENT).force
+    >>> error = GridRepulsion(accuracy=1e-3).sums(X, STUDENT).force - exact
+    >>> bool(np.linalg.norm(error) < 1e-3 * np.linalg.norm(exact))
+    True
+    """
+
+    accuracy: float = 0.02
+    max_memory: float = 2e9
+    n_jobs: int | None = -1
+    _kernels: dict[Any, KernelTransform] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if not 1e-9 <= self.accuracy < 1.0:
+            raise ValueError(f"accuracy={self.accuracy!r} must lie between 1e-9 and 1")
+        if not self.max_memory > 0:
+            raise ValueError(f"max_memory={self.max_memory!r} must be a positive number of bytes")
+
+    @property
+    def dtype(self) -> type[np.float32] | type[np.float64]:
+        """The precision that the accuracy asks for."""
+        return np.float32 if self.accuracy >= _SINGLE else np.float64
+
+    @property
+    def exact(self) -> ExactRepulsion:
+        """What stands in where a grid cannot serve."""
+        return ExactRepulsion(self.n_jobs)
+
+    def values(self, X: Array, kernel: Kernel) -> Array:
+        """Σ_m K for every n, approximately."""
+        potential = self.potential(X, kernel)
+        if potential is None:
+            return self.exact.values(X, kernel)
+        return potential.at_points(forces=False)[0]
+
+    def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
+        """Values and forces for every n, approximately; there are no slopes."""
+        potential = self.potential(X, kernel, point_weights)
+        if potential is None:
+            return self.exact.sums(X, kernel, point_weights)
+        value, gradient = potential.at_points(forces=True)
+        assert gradient is not None
+        gradient *= 0.5
+        return PairSums(value, force=gradient)
+
+    def curvatures(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
+        """As :meth:`ExactRepulsion.curvatures`, exactly."""
+        return self.exact.curvatures(X, kernel, point_weights)
+
+    def curvature_product(
+        self, X: Array, kernel: Kernel, V: Array, point_weights: Array | None = None
+    ) -> Array:
+        """As :meth:`ExactRepulsion.curvature_product`, exactly."""
+        return self.exact.curvature_product(X, kernel, V, point_weights)
+
+    def potential(
+        self, X: Array, kernel: Kernel, point_weights: Array | None = None, margin: float = 0.0
+    ) -> Potential | None:
+        """Return φ over the bounding box of X and a margin, or None where no grid can serve."""
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        scale = resolution(kernel, self.accuracy)
+        if scale is None or not 1 <= X.shape[1] <= 3:
+            return None
+        box = Box.around(X, scale, margin)
+        shape = box.padded(kernel)
+        # Nodes, two copies on the way through Fourier space, and the kernel's transform.
+        needed = 3.5 * float(np.prod(shape, dtype=float)) * np.dtype(self.dtype).itemsize
+        if needed > self.max_memory:
+            warnings.warn(
+                f"a map {np.ptp(X, axis=0).max():.3g} wide needs a grid of {needed / 2**30:.3g} "
+                "GiB; summing all pairs exactly instead, which is slow for many points. Raise "
+                f"max_memory={self.max_memory:.3g} or accuracy={self.accuracy:.3g}",
+                CloseknitWarning,
+                stacklevel=3,
+            )
+            return None
+        transform = self._transform(kernel, scale, shape)
+        return Potential.of(X, point_weights, box, transform, effective_n_jobs(self.n_jobs))
+
+    def _transform(
+        self, kernel: Kernel, scale: Resolution, shape: tuple[int, ...]
+    ) -> KernelTransform:
+        key = (kernel, shape)
+        if key not in self._kernels:
+            if len(self._kernels) >= _REMEMBERED:
+                self._kernels.clear()
+            self._kernels[key] = KernelTransform.of(kernel, scale, shape, self.dtype)
+        return self._kernels[key]
