@@ -133,6 +133,7 @@ static void bind_entropic(nb::module_& m) {
 void bind_neighbors(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_grid(nb::module_& m);
+void bind_graphs(nb::module_& m);
 
 NB_MODULE(_core, m) {
   bind_entropic<double>(m);
@@ -166,4 +167,5 @@ NB_MODULE(_core, m) {
   bind_neighbors(m);
   bind_pairs(m);
   bind_grid(m);
+  bind_graphs(m);
 }

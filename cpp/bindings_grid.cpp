@@ -1,4 +1,4 @@
-// Translates between NumPy arrays and the grid; nothing is computed here.
+// Translates between NumPy arrays, the grid and the momentum; nothing is computed here.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "grid.h"
+#include "momentum.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -86,6 +87,17 @@ void bind_grid(nb::module_& m) {
   m.def("n_strips", [](Vector<const double> origin, Vector<const std::int64_t> size, double spacing,
                        int degree) { return n_strips(make_grid(origin, size, spacing, degree)); },
         "origin"_a, "size"_a, "spacing"_a, "degree"_a);
+  m.def("momentum_step",
+        [](double rate, double momentum, double max_step, Matrix<const double> gradient,
+           Matrix<double> velocity, std::optional<Matrix<double>> gains, int n_jobs) {
+          const MomentumRule rule{rate, momentum, max_step, gains.has_value()};
+          double* gain = gains ? gains->data() : nullptr;
+          nb::gil_scoped_release release;
+          momentum_step(rule, gradient.data(), static_cast<std::int64_t>(gradient.shape(0)),
+                        static_cast<int>(gradient.shape(1)), velocity.data(), gain, n_jobs);
+        },
+        "rate"_a, "momentum"_a, "max_step"_a, "gradient"_a, "velocity"_a, "gains"_a.none(),
+        "n_jobs"_a);
   bind_nodes<float>(m);
   bind_nodes<double>(m);
 }

@@ -144,6 +144,37 @@ def edge_weights(
     out: Array,
     n_jobs: int,
 ) -> None: ...
+def merged_counts(
+    a_indptr: Array,
+    a_indices: Array,
+    a_data: Array,
+    b_indptr: Array,
+    b_indices: Array,
+    b_data: Array,
+    counts: Array,
+    n_jobs: int,
+) -> None: ...
+def merged_mean(
+    a_indptr: Array,
+    a_indices: Array,
+    a_data: Array,
+    b_indptr: Array,
+    b_indices: Array,
+    b_data: Array,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    n_jobs: int,
+) -> None: ...
+def momentum_step(
+    rate: float,
+    momentum: float,
+    max_step: float,
+    gradient: Array,
+    velocity: Array,
+    gains: Array | None,
+    n_jobs: int,
+) -> None: ...
 def n_strips(origin: Array, size: Array, spacing: float, degree: int) -> int: ...
 def spread(
     origin: Array,

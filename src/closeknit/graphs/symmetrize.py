@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from closeknit import _core
+from closeknit._threads import effective_n_jobs
+
 __all__ = ["symmetrize"]
 
 
@@ -36,8 +39,28 @@ def symmetrize(P: Any) -> Any:
         raise ValueError(f"symmetrize needs a square matrix, got shape {P.shape}")
     if not sparse.issparse(P):
         return 0.5 * (P + P.T)
-    W = sparse.csr_matrix(P, dtype=np.float64)
-    W = sparse.csr_matrix(W + W.T)
-    W.data *= 0.5
-    W.sort_indices()
-    return W
+    return _mean_with_transpose(_sorted(sparse.csr_matrix(P, dtype=np.float64)))
+
+
+def _sorted(P: Any) -> Any:
+    """Return P with rows in order and no doubled entries, without touching what was given."""
+    if not P.has_canonical_format:
+        P = P.copy()
+        P.sum_duplicates()
+    return P
+
+
+def _mean_with_transpose(P: Any) -> Any:
+    T = P.T.tocsr()  # its rows come out in order
+    n, threads = P.shape[0], effective_n_jobs(-1)
+    rows = (P.indptr, P.indices, P.data, T.indptr, T.indices, T.data)
+    counts = np.empty(n, dtype=P.indptr.dtype)
+    _core.merged_counts(*rows, counts, threads)
+    total = int(counts.sum(dtype=np.int64))
+    if total > np.iinfo(P.indices.dtype).max:
+        return sparse.csr_matrix(0.5 * (P + T))  # SciPy widens the indices
+    indptr = np.zeros(n + 1, dtype=P.indptr.dtype)
+    np.cumsum(counts, out=indptr[1:])
+    indices, data = np.empty(total, dtype=P.indices.dtype), np.empty(total)
+    _core.merged_mean(*rows, indptr, indices, data, threads)
+    return sparse.csr_matrix((data, indices, indptr), shape=P.shape)

@@ -5,8 +5,9 @@
     minimize(problem, X0, direction, step)
         problem                          E, its gradient and parts of its Hessian (problem.py)
         direction   B P = −G             gradient, fixed point, diagonal Hessian, conjugate
-                                         gradients, L-BFGS, spectral, SD−, spectral L-BFGS
-        × step      X ← X + αP           backtracking, strong Wolfe (steps.py)
+                                         gradients, L-BFGS, spectral, SD−, spectral L-BFGS,
+                                         momentum
+        × step      X ← X + αP           backtracking, strong Wolfe, fixed (steps.py)
     homotopy(problem_at, lams, X0, …)    the same along an increasing λ
 
 A direction is a few words or an object, and so is a step. The spectral direction with the paper's
@@ -46,6 +47,7 @@ from closeknit.minimize.directions import (
     Direction,
     FixedPoint,
     Gradient,
+    Momentum,
     SpectralDirection,
     SpectralLBFGS,
     SpectralMinus,
@@ -56,7 +58,7 @@ from closeknit.minimize.homotopy import Path, homotopy, log_spaced
 from closeknit.minimize.loop import Result, minimize
 from closeknit.minimize.problem import Problem, Springs
 from closeknit.minimize.progress import State
-from closeknit.minimize.steps import Backtracking, Step, StrongWolfe, resolve_step
+from closeknit.minimize.steps import Backtracking, FixedStep, Step, StrongWolfe, resolve_step
 
 __all__ = [
     "LBFGS",
@@ -66,8 +68,10 @@ __all__ = [
     "DiagonalHessian",
     "Direction",
     "FixedPoint",
+    "FixedStep",
     "Gradient",
     "History",
+    "Momentum",
     "Path",
     "Problem",
     "Result",

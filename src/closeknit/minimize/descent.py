@@ -61,6 +61,9 @@ class Direction(ABC):
         Whether the direction carries its own scale, so that α = 1 is a good first trial.
     preferred_step : Step
         What ``step="auto"`` means for it.
+    patience : int
+        Iterations over which the decrease is judged. One alone may be small where the start is flat
+        or a line search was unlucky; what goes uphill at times needs more.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class Direction(ABC):
 
     natural_step: ClassVar[bool] = True
     preferred_step: ClassVar[Step] = Backtracking()
+    patience: ClassVar[int] = 3
 
     @abstractmethod
     def start(self, problem: Problem, X: Array) -> Descent:

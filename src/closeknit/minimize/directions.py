@@ -8,6 +8,7 @@ from closeknit.minimize.diagonal_hessian import DiagonalHessian
 from closeknit.minimize.fixed_point import FixedPoint
 from closeknit.minimize.gradient import Gradient
 from closeknit.minimize.lbfgs import LBFGS
+from closeknit.minimize.momentum import Momentum
 from closeknit.minimize.spectral import SpectralDirection
 from closeknit.minimize.spectral_lbfgs import SpectralLBFGS
 from closeknit.minimize.spectral_minus import SpectralMinus
@@ -21,6 +22,7 @@ __all__ = [
     "Direction",
     "FixedPoint",
     "Gradient",
+    "Momentum",
     "SpectralDirection",
     "SpectralLBFGS",
     "SpectralMinus",
@@ -36,6 +38,7 @@ DIRECTIONS: dict[str, type[Direction]] = {
     "spectral": SpectralDirection,
     "spectral-minus": SpectralMinus,
     "spectral-lbfgs": SpectralLBFGS,
+    "momentum": Momentum,
 }
 
 

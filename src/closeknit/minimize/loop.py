@@ -59,11 +59,6 @@ class Result:
     history: History
 
 
-#: Iterations over which the decrease is judged. One alone may be small where the start is flat or a
-#: line search was unlucky.
-PATIENCE = 3
-
-
 @dataclass(frozen=True)
 class Limits:
     """When to stop; see :func:`minimize`."""
@@ -81,13 +76,13 @@ class Limits:
             if limit is not None and not limit >= 0.0:
                 raise ValueError(f"{name}={limit!r} must be at least 0")
 
-    def reached(self, state: State, before: float | None) -> str | None:
-        """Name a limit that is reached, if any; `before` is the value PATIENCE iterates ago."""
+    def reached(self, state: State, before: float | None, patience: int) -> str | None:
+        """Name a limit that is reached, if any; `before` is the value `patience` iterates ago."""
         if state.gradient_norm <= self.gradient_tol:
             return "gradient_tol"
         if before is not None:
             scale = max(abs(before), abs(state.value))
-            if abs(before - state.value) <= PATIENCE * self.tol * scale:
+            if abs(before - state.value) <= patience * self.tol * scale:
                 return "tol"
         if state.iteration >= self.max_iter:
             return "max_iter"
@@ -150,7 +145,8 @@ class Run:
         search = self._step.start(self._direction.natural_step)
         before: float | None = None
         values = [point.value]
-        while (reason := self._limits.reached(state, before)) is None:
+        patience = self._direction.patience
+        while (reason := self._limits.reached(state, before, patience)) is None:
             descent = self._prepare(point.X)
             sample = search.search(self._line(descent, point))
             if sample is None and descent.reset():
@@ -160,7 +156,7 @@ class Run:
                 return "no further decrease"
             point = sample.point
             values.append(point.value)
-            before = values[-1 - PATIENCE] if len(values) > PATIENCE else None
+            before = values[-1 - patience] if len(values) > patience else None
             state = self._accept(sample)
             if self._callback is not None and self._callback(state):
                 return "callback"
@@ -246,14 +242,14 @@ def minimize(
         Start; never modified.
     direction : str or Direction, default="spectral"
         ``"gradient"``, ``"fixed-point"``, ``"diagonal-hessian"``, ``"cg"``, ``"lbfgs"``,
-        ``"spectral"``, ``"spectral-minus"``, ``"spectral-lbfgs"``, or an object.
-    step : {"auto", "backtracking", "wolfe"} or Step, default="auto"
+        ``"spectral"``, ``"spectral-minus"``, ``"spectral-lbfgs"``, ``"momentum"``, or an object.
+    step : {"auto", "backtracking", "wolfe", "fixed"} or Step, default="auto"
         ``"auto"`` is what the direction prefers: strong Wolfe conditions for conjugate gradients
-        and both L-BFGS, else backtracking.
+        and both L-BFGS, a fixed step for momentum, else backtracking.
     max_iter : int, default=1000
     tol : float, default=1e-8
-        Stop when three iterations in a row change the objective, on average, by no more than this
-        share of it.
+        Stop when three iterations in a row (twenty with momentum) change the objective, on average,
+        by no more than this share of it.
     gradient_tol : float, default=1e-8
         Stop when the gradient's Frobenius norm is no larger.
     time_limit : float, optional

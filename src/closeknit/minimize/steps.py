@@ -1,4 +1,4 @@
-"""How far to go along a direction: Armijo backtracking and the strong Wolfe conditions.
+"""How far to go along a direction: Armijo backtracking, the strong Wolfe conditions, a fixed step.
 
 A step is a small frozen object; ``step.start(natural)`` gives a line search with the memory of
 one run, whose ``search`` returns the accepted sample or None if the objective falls no further.
@@ -13,7 +13,7 @@ import numpy as np
 
 from closeknit.minimize.line import Line, Sample
 
-__all__ = ["Backtracking", "LineSearch", "Step", "StrongWolfe", "resolve_step"]
+__all__ = ["Backtracking", "FixedStep", "LineSearch", "Step", "StrongWolfe", "resolve_step"]
 
 
 class LineSearch(ABC):
@@ -223,6 +223,43 @@ def _interpolate(low: Sample, high: Sample) -> float:
     return low.step + width * (float(np.clip(share, 0.1, 0.9)) if np.isfinite(share) else 0.5)
 
 
+@dataclass(frozen=True)
+class FixedStep(Step):
+    """Always take the same step, uphill or down; what momentum wants.
+
+    Parameters
+    ----------
+    step : float, default=1.0
+
+    Examples
+    --------
+    >>> from closeknit.minimize import FixedStep, Springs, minimize
+    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    >>> minimize(springs, [[5.0], [5.0]], direction="gradient", step=FixedStep(0.1)).X.round(2)
+    array([[1.2],
+           [1.8]])
+    """
+
+    step: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.step < np.inf:
+            raise ValueError(f"step={self.step!r} must be positive and finite")
+
+    def start(self, natural: bool) -> LineSearch:
+        """Begin a run; nothing is remembered."""
+        return _Fixed(self.step)
+
+
+class _Fixed(LineSearch):
+    def __init__(self, step: float) -> None:
+        self._step = step
+
+    def search(self, line: Line) -> Sample | None:
+        sample = line.at(self._step)
+        return sample if sample.finite else None
+
+
 def resolve_step(step: str | Step, preferred: Step) -> Step:
     """Turn a name into a step rule; ``"auto"`` takes what the direction prefers."""
     if isinstance(step, Step):
@@ -233,7 +270,9 @@ def resolve_step(step: str | Step, preferred: Step) -> Step:
         return Backtracking()
     if step == "wolfe":
         return StrongWolfe()
+    if step == "fixed":
+        return FixedStep()
     raise ValueError(
-        f"unknown step {step!r}; use 'auto', 'backtracking', 'wolfe' "
+        f"unknown step {step!r}; use 'auto', 'backtracking', 'wolfe', 'fixed' "
         "or an object such as closeknit.minimize.Backtracking()"
     )

@@ -50,7 +50,8 @@ class Attraction:
             return self.weights
         W = self.weights
         data = np.empty_like(W.data)
-        _core.edge_weights(*self._arguments(X), data, effective_n_jobs(self.n_jobs))
+        threads = effective_n_jobs(self.n_jobs)
+        _core.edge_weights(*self._graph, self._positions(X), self.kernel.code, data, threads)
         return sparse.csr_matrix((data, W.indices, W.indptr), shape=W.shape)
 
     def hessian_diagonal(self, X: Array) -> Array:
@@ -67,8 +68,13 @@ class Attraction:
         return 4.0 * degrees + 8.0 * bend
 
     def _sum(self, X: Array, force: Array | None) -> float:
-        return _core.sum_edges(*self._arguments(X), True, force, effective_n_jobs(self.n_jobs))
+        threads = effective_n_jobs(self.n_jobs)
+        positions = self._positions(X)
+        return _core.sum_edges(*self._graph, positions, self.kernel.code, True, force, threads)
 
-    def _arguments(self, X: Array) -> tuple[Any, ...]:
-        W = self.weights
-        return W.indptr, W.indices, W.data, X.astype(W.data.dtype, copy=False), self.kernel.code
+    @property
+    def _graph(self) -> tuple[Any, Any, Any]:
+        return self.weights.indptr, self.weights.indices, self.weights.data
+
+    def _positions(self, X: Array) -> Any:
+        return X.astype(self.weights.data.dtype, copy=False)

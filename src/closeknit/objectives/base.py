@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from closeknit.kernels import Kernel
 from closeknit.objectives.attraction import Attraction
-from closeknit.objectives.weights import check_weights
+from closeknit.objectives.weights import check_weights, with_data
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
 __all__ = ["AtLambda", "Objective"]
@@ -36,16 +36,34 @@ class Objective(ABC):
         How the kernel is summed over all pairs; None means every pair, exactly.
     n_jobs : int or None, default=-1
         Number of threads.
+    check : bool, default=True
+        Whether to look for what is wrong with the affinities. With False they must be a symmetric
+        CSR matrix in canonical format without diagonal.
+
+    Notes
+    -----
+    Weights are kept, and summed, in the precision of the repulsion.
     """
 
     kernel: Kernel
 
     def __init__(
-        self, affinities: Any, *, repulsion: Repulsion | None = None, n_jobs: int | None = -1
+        self,
+        affinities: Any,
+        *,
+        repulsion: Repulsion | None = None,
+        n_jobs: int | None = -1,
+        check: bool = True,
     ):
-        self.weights = check_weights(affinities)
-        self.attraction = Attraction(self.weights, self.kernel, n_jobs)
+        W = check_weights(affinities) if check else affinities
         self.repulsion: Any = ExactRepulsion(n_jobs) if repulsion is None else repulsion
+        dtype = getattr(self.repulsion, "dtype", np.float64)
+        self.weights = with_data(W, self._scaled(W.data).astype(dtype, copy=False))
+        self.attraction = Attraction(self.weights, self.kernel, n_jobs)
+
+    def _scaled(self, data: Array) -> Array:
+        """Attractive weights from affinities."""
+        return data
 
     @property
     def n_samples(self) -> int:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
 from closeknit.objectives.base import Objective
-from closeknit.repulsion import PairSums, Repulsion
+from closeknit.repulsion import PairSums
 
 __all__ = ["NormalizedObjective"]
 
@@ -23,18 +22,15 @@ class NormalizedObjective(Objective):
     The attractive weights are divided by their sum, so that they are a distribution P.
     """
 
-    def __init__(
-        self, affinities: Any, *, repulsion: Repulsion | None = None, n_jobs: int | None = -1
-    ):
-        super().__init__(affinities, repulsion=repulsion, n_jobs=n_jobs)
-        if not self.weights.nnz:
+    def _scaled(self, data: Array) -> Array:
+        if not len(data):
             raise ValueError("affinities are all zero: no point has a neighbour")
-        self.weights.data /= self.weights.data.sum()
+        return data / data.sum(dtype=np.float64)
 
     @property
     def entropy(self) -> float:
         """H(P) = −Σ p log p; KL(P‖Q) = E − H(P) at λ = 1."""
-        return float(entr(self.weights.data).sum())
+        return float(entr(self.weights.data).sum(dtype=np.float64))
 
     def repulsive_value(self, sums: Array) -> float:
         """Log S with S = Σ_n Σ_m K."""

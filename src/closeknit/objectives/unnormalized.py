@@ -26,7 +26,7 @@ class UnnormalizedObjective(Objective):
         Attractive weights W⁺.
     repulsive_weights : array of shape (n_samples, n_samples) or None, default=None
         Repulsive weights W⁻, symmetric and non-negative; None means ones, which need no memory.
-    repulsion, n_jobs
+    repulsion, n_jobs, check
         As in :class:`Objective`. Given weights are summed exactly.
     """
 
@@ -37,13 +37,14 @@ class UnnormalizedObjective(Objective):
         repulsive_weights: ArrayLike | None = None,
         repulsion: Repulsion | None = None,
         n_jobs: int | None = -1,
+        check: bool = True,
     ):
         if repulsive_weights is not None:
             if repulsion is not None:
                 raise ValueError("repulsive_weights are summed exactly; leave repulsion out")
             weights = _check_repulsive(repulsive_weights, np.shape(affinities))
             repulsion = ExactRepulsion(n_jobs, weights)
-        super().__init__(affinities, repulsion=repulsion, n_jobs=n_jobs)
+        super().__init__(affinities, repulsion=repulsion, n_jobs=n_jobs, check=check)
 
     def repulsive_value(self, sums: Array) -> float:
         """Σ_n Σ_m w⁻ K."""

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["check_square", "check_weights"]
+__all__ = ["check_square", "check_weights", "with_data"]
 
 
 def check_square(weights: Any) -> Any:
-    """Return weights as a CSR matrix of float64 without diagonal and without doubled entries.
+    """Return weights as a CSR matrix of float64 without diagonal, zeros and doubled entries.
 
     Parameters
     ----------
@@ -21,18 +21,24 @@ def check_square(weights: Any) -> Any:
     Returns
     -------
     csr_matrix
-        A matrix of its own; the input is not changed.
+        It shares its arrays with the input where that is in order already, and must not be changed.
     """
-    W = sparse.csr_matrix(weights, dtype=np.float64, copy=True)
+    W = sparse.csr_matrix(weights, dtype=np.float64)
     if W.shape[0] != W.shape[1]:
         raise ValueError(f"affinities must be square, got shape {W.shape}")
-    W.sum_duplicates()
+    if not W.has_canonical_format:
+        W = W.copy()
+        W.sum_duplicates()
     if not np.isfinite(W.data).all():
         raise ValueError("affinities contain NaN or infinite values; check the data")
     if (W.data < 0.0).any():
         raise ValueError("affinities must not be negative")
-    W.setdiag(0.0)
-    W.eliminate_zeros()
+    if W.diagonal().any():
+        W = W.copy()
+        W.setdiag(0.0)
+    if not W.data.all():
+        W = W.copy()
+        W.eliminate_zeros()
     return W
 
 
@@ -47,13 +53,26 @@ def check_weights(weights: Any) -> Any:
     Returns
     -------
     csr_matrix
-        A matrix of its own; the input is not changed.
+        It may share its arrays with the input, and must not be changed.
     """
     W = check_square(weights)
-    asymmetry = abs(W - W.T)
-    if asymmetry.nnz and asymmetry.max() > 1e-10 * W.data.max():
+    if W.nnz and _asymmetry(W) > 1e-10 * W.data.max():
         raise ValueError(
             "affinities must be symmetric; use closeknit.graphs.symmetrize(P) for a matrix whose "
             "rows are distributions"
         )
     return W
+
+
+def _asymmetry(W: Any) -> float:
+    """Return the largest |w_nm − w_mn|."""
+    T = W.T.tocsr()
+    if np.array_equal(W.indptr, T.indptr) and np.array_equal(W.indices, T.indices):
+        T.data -= W.data
+        return float(np.abs(T.data, out=T.data).max())
+    return float(abs(W - T).max())
+
+
+def with_data(W: Any, data: Any) -> Any:
+    """Return a matrix with the pattern of W, sharing it, and other entries."""
+    return sparse.csr_matrix((data, W.indices, W.indptr), shape=W.shape)

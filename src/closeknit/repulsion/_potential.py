@@ -74,7 +74,9 @@ class KernelTransform:
         squared: Any = 0.0
         for axis, n in enumerate(shape):
             nodes = np.arange(n)
-            squared = squared + _along(axis, shape, (np.minimum(nodes, n - nodes) * scale.spacing) ** 2)
+            squared = squared + _along(
+                axis, shape, (np.minimum(nodes, n - nodes) * scale.spacing) ** 2
+            )
         factors = fft.rfftn(kernel.K(squared)).real
         for axis, n in enumerate(shape):
             filtered = spline_transform(scale.degree, n)[: factors.shape[axis]]

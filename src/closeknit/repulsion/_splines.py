@@ -98,7 +98,7 @@ def cardinal_slope(degree: int, x: Array) -> Array:
 def spline_transform(degree: int, n: int) -> Array:
     """Discrete Fourier transform, of length n, of the splines' values at the nodes; real."""
     half = degree // 2
-    values = cardinal(degree, np.arange(-half, half + 1))
+    values = cardinal(degree, np.arange(-half, half + 1.0))
     waves = 2.0 * np.pi * np.arange(n) / n
     return values[half] + 2.0 * sum(
         values[half + k] * np.cos(k * waves) for k in range(1, half + 1)
