@@ -1,36 +1,16 @@
 // Translates between NumPy arrays, the grid and the momentum; nothing is computed here.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
 #include <optional>
 
-#include "grid.h"
+#include "bindings_grid.h"
 #include "momentum.h"
 
-namespace nb = nanobind;
 using namespace nb::literals;
 using namespace closeknit;
 
 template <class T>
-using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
 using Nodes = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
-
-static Grid make_grid(const Vector<const double>& origin, const Vector<const std::int64_t>& size,
-                      double spacing, int degree) {
-  Grid grid{static_cast<int>(origin.shape(0)), degree, {1, 1, 1}, {0.0, 0.0, 0.0}, spacing};
-  if (grid.d < 1 || grid.d > MAX_DIMENSIONS || size.shape(0) != origin.shape(0) ||
-      (degree != 3 && degree != 5) || !(spacing > 0.0))
-    throw nb::value_error("no such grid");
-  for (int c = 0; c < grid.d; ++c) {
-    grid.size[c] = size(c);
-    grid.origin[c] = origin(c);
-  }
-  return grid;
-}
 
 // Refuses points whose splines would leave the grid.
 static void check_inside(const Grid& grid, const Matrix<const double>& points) {
@@ -39,7 +19,8 @@ static void check_inside(const Grid& grid, const Matrix<const double>& points) {
   const double* x = points.data();
   for (int c = 0; c < grid.d; ++c) {
     const double low = grid.origin[c] + below * grid.spacing;
-    const double high = grid.origin[c] + (grid.size[c] - 1 - above) * grid.spacing;
+    const int beyond = c + 1 < grid.d ? above : lanes(grid.degree) - below;
+    const double high = grid.origin[c] + (grid.size[c] - 1 - beyond) * grid.spacing;
     for (std::size_t m = 0; m < points.shape(0); ++m) {
       const double at = x[m * grid.d + c];
       if (!(at >= low && at <= high)) throw nb::value_error("a point lies outside the grid");
@@ -66,14 +47,12 @@ static void bind_nodes(nb::module_& m) {
         "starts"_a, "nodes"_a, "n_jobs"_a);
   m.def("gather",
         [](Vector<const double> origin, Vector<const std::int64_t> size, double spacing, int degree,
-           nb::ndarray<const T, nb::device::cpu> nodes, std::optional<Vector<const double>> own,
+           nb::ndarray<const T, nb::device::cpu> nodes, std::optional<Vector<const T>> own,
            Matrix<const double> points, std::optional<Vector<const double>> weights,
            Vector<std::int64_t> order, Vector<std::int64_t> starts, Vector<double> value,
            std::optional<Matrix<double>> gradient, int n_jobs) {
           const Grid grid = make_grid(origin, size, spacing, degree);
-          Potential<T> potential{nodes.data(), {1, 1, 1}, own ? own->data() : nullptr};
-          for (int c = 0; c < grid.d; ++c) potential.stride[c] = nodes.stride(c);
-          if (potential.stride[grid.d - 1] != 1) throw nb::value_error("rows must be contiguous");
+          const auto potential = make_potential<T>(grid, nodes, own ? own->data() : nullptr);
           const Strips strips{order.data(), starts.data()};
           nb::gil_scoped_release release;
           gather(grid, potential, points.data(), weights ? weights->data() : nullptr, strips,

@@ -1,24 +1,17 @@
 // Translates between NumPy arrays and the sums over pairs; nothing is computed here.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <optional>
 #include <tuple>
 
+#include "bindings_grid.h"
 #include "edges.h"
 #include "pairs.h"
 #include "placing.h"
 
-namespace nb = nanobind;
 using namespace nb::literals;
 using namespace closeknit;
-
-template <class T>
-using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class A>
 static auto data_or_null(const std::optional<A>& array) {
@@ -64,21 +57,29 @@ static void bind_edges(nb::module_& m) {
         "indptr"_a, "indices"_a, "weights"_a, "points"_a, "kernel"_a, "out"_a, "n_jobs"_a);
 }
 
-template <class I>
+template <class T, class I>
 static void bind_place(nb::module_& m) {
   m.def("place",
         [](Vector<const I> indptr, Vector<const I> indices, Vector<const double> weights,
            Matrix<const double> points, KernelCode kernel, double repulsion, int max_iter, double tol,
-           Matrix<double> positions, int n_jobs) {
+           Vector<const double> origin, Vector<const std::int64_t> size, double spacing, int degree,
+           nb::ndarray<const T, nb::device::cpu> nodes, Matrix<double> positions, int n_jobs) {
           const Placing<I> problem{indptr.data(), indices.data(), weights.data(),
                                    static_cast<std::int64_t>(positions.shape(0)), points.data(),
                                    static_cast<std::int64_t>(points.shape(0)),
                                    static_cast<int>(points.shape(1)), repulsion, max_iter, tol};
+          const bool given = nodes.size() > 0;
+          Field<T> field{};
+          if (given) {
+            field.grid = make_grid(origin, size, spacing, degree);
+            field.potential = make_potential<T>(field.grid, nodes, nullptr);
+          }
           nb::gil_scoped_release release;
-          place(problem, make_kernel(kernel), positions.data(), n_jobs);
+          place(problem, make_kernel(kernel), given ? &field : nullptr, positions.data(), n_jobs);
         },
         "indptr"_a, "indices"_a, "weights"_a, "points"_a, "kernel"_a, "repulsion"_a, "max_iter"_a,
-        "tol"_a, "positions"_a, "n_jobs"_a);
+        "tol"_a, "origin"_a, "size"_a, "spacing"_a, "degree"_a, "nodes"_a, "positions"_a,
+        "n_jobs"_a);
 }
 
 void bind_pairs(nb::module_& m) {
@@ -106,6 +107,8 @@ void bind_pairs(nb::module_& m) {
   bind_edges<float, std::int64_t>(m);
   bind_edges<double, std::int32_t>(m);
   bind_edges<double, std::int64_t>(m);
-  bind_place<std::int32_t>(m);
-  bind_place<std::int64_t>(m);
+  bind_place<float, std::int32_t>(m);
+  bind_place<float, std::int64_t>(m);
+  bind_place<double, std::int32_t>(m);
+  bind_place<double, std::int64_t>(m);
 }

@@ -1,6 +1,8 @@
 // Points on a regular grid: spreading weights onto its nodes and reading a potential between them.
 //
-// Nodes carry B-splines of odd degree. Spreading and gathering use the same splines, so that what
+// Nodes carry B-splines of odd degree, and vectors of lanes(degree) numbers are read and written from
+// the first node that a point touches: a grid's last axis needs as many nodes beyond any point.
+// Spreading and gathering use the same splines, so that what
 // is gathered from (spline ⋆ kernel ⋆ spline) is the exact gradient of what is summed up.
 #pragma once
 
@@ -9,6 +11,7 @@
 namespace closeknit {
 
 constexpr int MAX_DIMENSIONS = 3;
+constexpr int lanes(int degree) { return degree == 3 ? 4 : 8; }
 
 struct Grid {
   int d;                              // 1, 2 or 3
@@ -36,13 +39,13 @@ void spread(const Grid& grid, const double* points, const double* weights, const
             T* nodes, int n_jobs);
 
 // value = φ(x) and gradient = ∇φ(x) of the spline with coefficients `nodes`, which has rows of
-// `stride` numbers. With `own`, the (degree + 1)^d values of the kernel between a node and its
-// neighbours, each point's own share (times its weight) is left out.
+// `stride` numbers. With `own`, the values of the kernel between a node and its next ones in rows of
+// lanes(degree), each point's own share (times its weight) is left out.
 template <class T>
 struct Potential {
   const T* nodes;
   std::int64_t stride[MAX_DIMENSIONS];
-  const double* own;
+  const T* own;
 };
 template <class T>
 void gather(const Grid& grid, const Potential<T>& potential, const double* points,

@@ -1,119 +1,119 @@
 // Spreading onto and gathering from a grid of B-splines, compiled once per instruction set.
 #include "kernels_grid.h"
 
-#include <cmath>
-
 #include "simd.h"
 
 namespace closeknit {
 namespace CK_ISA {
 
-// The P + 1 splines of degree P that touch a point, and their derivatives with respect to the
-// point's position in units of the spacing (de Boor's recurrence on equally spaced knots).
+// Vectors with a lane for each of the P + 1 splines that touch a point; the rest are zero.
 template <class T, int P>
-struct Splines {
-  T w[P + 1], dw[P + 1];
-  std::int64_t first;  // node of w[0]
+using Lanes = Vec<T, lanes(P)>;
 
-  CK_INLINE void raise(T (&b)[P + 1], int k, T f) {  // from degree k - 1 to k
-    for (int j = k; j >= 0; --j) {
-      const T below = j > 0 ? b[j - 1] : T(0), here = j < k ? b[j] : T(0);
-      b[j] = ((f + T(k - j)) * below + (T(1 + j) - f) * here) * T(1.0 / k);
-    }
+// Polynomials in a point's place f between two nodes, one in each lane, evaluated by Horner's rule.
+template <class T, int P, int DEGREE>
+struct Polynomials {
+  Lanes<T, P> coefficients[DEGREE + 1];
+
+  void set(int lane, int power, double coefficient) {
+    coefficients[power][lane] = static_cast<T>(coefficient);
   }
-
-  inline void at(double u) {
-    const double whole = std::floor(u);
-    const T f = static_cast<T>(u - whole);
-    first = static_cast<std::int64_t>(whole) - (P - 1) / 2;
-    for (int j = 0; j <= P; ++j) w[j] = T(0);
-    w[0] = T(1);
-    for (int k = 1; k < P; ++k) raise(w, k, f);
-    for (int j = 0; j <= P; ++j) dw[j] = (j > 0 ? w[j - 1] : T(0)) - (j < P ? w[j] : T(0));
-    raise(w, P, f);
+  inline Lanes<T, P> at(T f) const {
+    const Lanes<T, P> x = all<Lanes<T, P>>(f);
+    Lanes<T, P> sum = coefficients[DEGREE];
+    for (int k = DEGREE - 1; k >= 0; --k) sum = sum * x + coefficients[k];
+    return sum;
   }
 };
 
-// Σ over pairs of a point's own splines at distance k, with and without one derivative.
-template <int P>
-struct OwnPairs {
-  double c[P + 1], dc[P + 1];
+// The B-splines of degree P on equally spaced knots as polynomials in f, by de Boor's recurrence,
+// and what pairs of a point's own splines k nodes apart add up to: Σ_a w_a w_{a+k}, twice for k > 0.
+template <class T, int P>
+struct Basis {
+  Polynomials<T, P, P> splines;
+  Polynomials<T, P, P - 1> slopes;
+  Polynomials<T, P, 2 * P> pairs;
+  Polynomials<T, P, 2 * P - 1> pair_slopes;  // with respect to one of the two
 
-  template <class T>
-  inline void of(const Splines<T, P>& s) {
-    for (int k = 0; k <= P; ++k) {
-      c[k] = dc[k] = 0.0;
-      for (int a = 0; a + k <= P; ++a) {
-        c[k] += double(s.w[a]) * double(s.w[a + k]);
-        dc[k] += double(s.dw[a]) * double(s.w[a + k]);
-        if (k > 0) dc[k] += double(s.dw[a + k]) * double(s.w[a]);
-      }
-      if (k > 0) c[k] *= 2.0;
+  Basis() {
+    double w[P + 1][P + 2] = {};
+    w[0][0] = 1.0;
+    for (int k = 1; k <= P; ++k)
+      for (int j = k; j >= 0; --j)
+        for (int i = k; i >= 0; --i) {
+          // w_j ← ((f + k - j) w_{j-1} + (1 + j - f) w_j) / k, coefficient by coefficient
+          const double below = j > 0 ? w[j - 1][i] : 0.0, below_f = j > 0 && i > 0 ? w[j - 1][i - 1] : 0.0;
+          const double here = j < k ? w[j][i] : 0.0, here_f = j < k && i > 0 ? w[j][i - 1] : 0.0;
+          w[j][i] = ((k - j) * below + below_f + (1 + j) * here - here_f) / k;
+        }
+    for (int j = 0; j < lanes(P); ++j) {
+      double m[2 * P + 1] = {};
+      for (int a = 0; j <= P && a + j <= P; ++a)
+        for (int i = 0; i <= P; ++i)
+          for (int l = 0; l <= P; ++l) m[i + l] += (j > 0 ? 2.0 : 1.0) * w[a][i] * w[a + j][l];
+      for (int i = 0; i <= P; ++i) splines.set(j, i, j <= P ? w[j][i] : 0.0);
+      for (int i = 1; i <= P; ++i) slopes.set(j, i - 1, j <= P ? i * w[j][i] : 0.0);
+      for (int i = 0; i <= 2 * P; ++i) pairs.set(j, i, m[i]);
+      for (int i = 1; i <= 2 * P; ++i) pair_slopes.set(j, i - 1, 0.5 * i * m[i]);
     }
   }
 };
 
-// value and d derivatives of a product of splines with coefficients at `nodes`.
+// Sum of the lanes, always in the same order.
+template <class T, int N>
+CK_INLINE T sum_lanes(const T (&v)[N]) {
+  if (N == 4) return (v[0] + v[2]) + (v[1] + v[3]);
+  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+}
+template <class T, int P>
+CK_INLINE T dot(const Lanes<T, P>& a, const Lanes<T, P>& b) {
+  constexpr int N = lanes(P);
+  const Lanes<T, P> product = a * b;
+  T lanes[N];
+  store(lanes, product);
+  return sum_lanes<T, N>(lanes);
+}
+
+// Along one axis: weights (of splines, or of pairs of them) and their slopes.
+template <class T, int P>
+struct Factors {
+  Lanes<T, P> w, dw;
+};
+
+// Σ_{i, j, …} w_i w_j … c_{ij…} of coefficients with the given strides, and its d slopes. Value and
+// slopes are contracted axis by axis, the last one in vectors.
 template <class T, int D, int P>
-struct Patch;
+struct Contract;
 
 template <class T, int P>
-struct Patch<T, 1, P> {
-  static inline void add(T* nodes, const std::int64_t*, const Splines<T, P>* s, T weight) {
-    for (int j = 0; j <= P; ++j) nodes[j] += weight * s[0].w[j];
-  }
-  static inline void read(const T* nodes, const std::int64_t*, const Splines<T, P>* s, T* out) {
-    T value = 0, slope = 0;
-    for (int j = 0; j <= P; ++j) {
-      value += nodes[j] * s[0].w[j];
-      slope += nodes[j] * s[0].dw[j];
-    }
-    out[0] = value;
-    out[1] = slope;
+struct Contract<T, 1, P> {
+  CK_INLINE void of(const T* c, const std::int64_t*, const Factors<T, P>* s, T* out) {
+    const auto row = load<Lanes<T, P>>(c);
+    out[0] = dot<T, P>(row, s[0].w);
+    out[1] = dot<T, P>(row, s[0].dw);
   }
 };
-
 template <class T, int P>
-struct Patch<T, 2, P> {
-  static inline void add(T* nodes, const std::int64_t* stride, const Splines<T, P>* s, T weight) {
+struct Contract<T, 2, P> {
+  CK_INLINE void of(const T* c, const std::int64_t* stride, const Factors<T, P>* s, T* out) {
+    auto sums = all<Lanes<T, P>>(T(0)), slopes = sums;
     for (int i = 0; i <= P; ++i) {
-      T* row = nodes + i * stride[0];
-      const T w = weight * s[0].w[i];
-      for (int j = 0; j <= P; ++j) row[j] += w * s[1].w[j];
+      const auto row = load<Lanes<T, P>>(c + i * stride[0]);
+      sums = sums + all<Lanes<T, P>>(T(s[0].w[i])) * row;
+      slopes = slopes + all<Lanes<T, P>>(T(s[0].dw[i])) * row;
     }
-  }
-  static inline void read(const T* nodes, const std::int64_t* stride, const Splines<T, P>* s,
-                          T* out) {
-    T sums[P + 1] = {}, slopes[P + 1] = {};
-    for (int i = 0; i <= P; ++i) {
-      const T* row = nodes + i * stride[0];
-      for (int j = 0; j <= P; ++j) sums[j] += s[0].w[i] * row[j];
-      for (int j = 0; j <= P; ++j) slopes[j] += s[0].dw[i] * row[j];
-    }
-    T value = 0, first = 0, second = 0;
-    for (int j = 0; j <= P; ++j) {
-      value += sums[j] * s[1].w[j];
-      first += slopes[j] * s[1].w[j];
-      second += sums[j] * s[1].dw[j];
-    }
-    out[0] = value;
-    out[1] = first;
-    out[2] = second;
+    out[0] = dot<T, P>(sums, s[1].w);
+    out[1] = dot<T, P>(slopes, s[1].w);
+    out[2] = dot<T, P>(sums, s[1].dw);
   }
 };
-
 template <class T, int P>
-struct Patch<T, 3, P> {
-  static inline void add(T* nodes, const std::int64_t* stride, const Splines<T, P>* s, T weight) {
-    for (int i = 0; i <= P; ++i)
-      Patch<T, 2, P>::add(nodes + i * stride[0], stride + 1, s + 1, weight * s[0].w[i]);
-  }
-  static inline void read(const T* nodes, const std::int64_t* stride, const Splines<T, P>* s,
-                          T* out) {
-    for (int c = 0; c <= 3; ++c) out[c] = 0;
+struct Contract<T, 3, P> {
+  CK_INLINE void of(const T* c, const std::int64_t* stride, const Factors<T, P>* s, T* out) {
+    for (int k = 0; k <= 3; ++k) out[k] = T(0);
     for (int i = 0; i <= P; ++i) {
       T plane[3];
-      Patch<T, 2, P>::read(nodes + i * stride[0], stride + 1, s + 1, plane);
+      Contract<T, 2, P>::of(c + i * stride[0], stride + 1, s + 1, plane);
       out[0] += s[0].w[i] * plane[0];
       out[1] += s[0].dw[i] * plane[0];
       out[2] += s[0].w[i] * plane[1];
@@ -122,38 +122,31 @@ struct Patch<T, 3, P> {
   }
 };
 
-// A point's own share of the potential: the kernel between all pairs of its own splines.
-template <int D, int P>
-static inline void own_share(const double* own, const OwnPairs<P>* pairs, double* out) {
-  constexpr int W = P + 1;
-  if (D == 1) {
-    out[0] = out[1] = 0.0;
-    for (int k = 0; k < W; ++k) {
-      out[0] += own[k] * pairs[0].c[k];
-      out[1] += own[k] * pairs[0].dc[k];
-    }
-    return;
-  }
-  double inner[MAX_DIMENSIONS + 1];
-  constexpr int BELOW = D > 1 ? D - 1 : 1;
-  int block = 1;
-  for (int i = 1; i < D; ++i) block *= W;
-  for (int c = 0; c <= D; ++c) out[c] = 0.0;
-  for (int k = 0; k < W; ++k) {
-    own_share<BELOW, P>(own + k * block, pairs + 1, inner);
-    out[0] += pairs[0].c[k] * inner[0];
-    out[1] += pairs[0].dc[k] * inner[0];
-    for (int c = 1; c < D; ++c) out[c + 1] += pairs[0].c[k] * inner[c];
-  }
-}
-
+// Adds weight · w_i w_j … to the nodes.
 template <class T, int D, int P>
-static inline std::int64_t locate(const Grid& grid, const std::int64_t* stride, const double* x,
-                                  double inverse, Splines<T, P>* s) {
+struct Add {
+  CK_INLINE void to(T* nodes, const std::int64_t* stride, const Lanes<T, P>* w, T weight) {
+    for (int i = 0; i <= P; ++i)
+      Add<T, D - 1, P>::to(nodes + i * stride[0], stride + 1, w + 1, weight * w[0][i]);
+  }
+};
+template <class T, int P>
+struct Add<T, 1, P> {
+  CK_INLINE void to(T* nodes, const std::int64_t*, const Lanes<T, P>* w, T weight) {
+    store(nodes, load<Lanes<T, P>>(nodes) + all<Lanes<T, P>>(weight) * w[0]);
+  }
+};
+
+// The first node that a point's splines touch; its place between two nodes into `f`.
+template <class T, int D, int P>
+CK_INLINE std::int64_t locate(const Grid& grid, const std::int64_t* stride, const double* x,
+                              double inverse, T* f) {
   std::int64_t node = 0;
   for (int c = 0; c < D; ++c) {
-    s[c].at((x[c] - grid.origin[c]) * inverse);
-    node += s[c].first * stride[c];
+    const double u = (x[c] - grid.origin[c]) * inverse;
+    const auto whole = static_cast<std::int64_t>(u);  // the grid begins below every point
+    f[c] = static_cast<T>(u - static_cast<double>(whole));
+    node += (whole - (P - 1) / 2) * stride[c];
   }
   return node;
 }
@@ -165,10 +158,13 @@ static void spread_in(const Grid& grid, const double* points, const double* weig
   stride[D - 1] = 1;
   for (int c = D - 1; c > 0; --c) stride[c - 1] = stride[c] * grid.size[c];
   const double inverse = 1.0 / grid.spacing;
-  Splines<T, P> s[D];
+  const Basis<T, P> basis;
+  T f[D];
+  Lanes<T, P> w[D];
   for (const std::int64_t* m = begin; m < end; ++m) {
-    const std::int64_t node = locate<T, D, P>(grid, stride, points + *m * D, inverse, s);
-    Patch<T, D, P>::add(nodes + node, stride, s, weights ? static_cast<T>(weights[*m]) : T(1));
+    const std::int64_t node = locate<T, D, P>(grid, stride, points + *m * D, inverse, f);
+    for (int c = 0; c < D; ++c) w[c] = basis.splines.at(f[c]);
+    Add<T, D, P>::to(nodes + node, stride, w, weights ? static_cast<T>(weights[*m]) : T(1));
   }
 }
 
@@ -177,16 +173,18 @@ static void gather_in(const Grid& grid, const Potential<T>& potential, const dou
                       const double* weights, const std::int64_t* begin, const std::int64_t* end,
                       double* value, double* gradient) {
   const double inverse = 1.0 / grid.spacing;
-  Splines<T, P> s[D];
-  OwnPairs<P> pairs[D];
-  T found[D + 1];
-  double own[D + 1] = {};
+  constexpr std::int64_t W = lanes(P);
+  const std::int64_t own_stride[] = {D == 3 ? W * W : W, W, 1};
+  const Basis<T, P> basis;
+  Factors<T, P> s[D];
+  T f[D], found[D + 1], own[D + 1] = {};
   for (const std::int64_t* m = begin; m < end; ++m) {
-    const std::int64_t node = locate<T, D, P>(grid, potential.stride, points + *m * D, inverse, s);
-    Patch<T, D, P>::read(potential.nodes + node, potential.stride, s, found);
+    const std::int64_t node = locate<T, D, P>(grid, potential.stride, points + *m * D, inverse, f);
+    for (int c = 0; c < D; ++c) s[c] = {basis.splines.at(f[c]), basis.slopes.at(f[c])};
+    Contract<T, D, P>::of(potential.nodes + node, potential.stride, s, found);
     if (potential.own) {
-      for (int c = 0; c < D; ++c) pairs[c].of(s[c]);
-      own_share<D, P>(potential.own, pairs, own);
+      for (int c = 0; c < D; ++c) s[c] = {basis.pairs.at(f[c]), basis.pair_slopes.at(f[c])};
+      Contract<T, D, P>::of(potential.own, own_stride, s, own);
     }
     const double weight = weights ? weights[*m] : 1.0;
     value[*m] = found[0] - weight * own[0];

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dispatch.h"
+#include "kernels_grid.h"
 #include "kernels_pairs.h"
 #include "parallel.h"
 
@@ -16,12 +17,13 @@ struct Local {
   std::vector<double> gradient, diagonal;
 };
 
-template <class I>
+template <class T, class I>
 class Placer {
  public:
-  Placer(const Placing<I>& problem, const Kernel& kernel, const Columns& columns)
-      : p_(problem), kernel_(kernel), columns_(columns), row_(CK_DISPATCH(sum_row)),
-        scratch_(12 * static_cast<std::size_t>(p_.d) + 8), force_(p_.d), curvature_(p_.d) {}
+  Placer(const Placing<I>& problem, const Kernel& kernel, const Field<T>* field,
+         const Columns& columns)
+      : p_(problem), kernel_(kernel), field_(field), columns_(columns), row_(CK_DISPATCH(sum_row)),
+        read_(CK_DISPATCH(gather_points<T>)), scratch_(12 * static_cast<std::size_t>(p_.d) + 8), force_(p_.d), curvature_(p_.d) {}
 
   // Scaled gradient steps: the diagonal is the attraction's plus the convex part of the
   // repulsion's, so that a step of one rarely needs to be cut.
@@ -57,10 +59,7 @@ class Placer {
   Local at(std::int64_t i, const double* x) {
     const int d = p_.d;
     Local out{0.0, std::vector<double>(d, 0.0), std::vector<double>(d, 0.0)};
-    double value = 0.0, slope = 0.0;
-    const AllPairs pairs{x, 1, p_.points, p_.n_points, d, false, nullptr, nullptr, nullptr};
-    row_(pairs, columns_, kernel_, Want::CURVATURE, 0,
-         PairSums{&value, &slope, force_.data(), curvature_.data()}, scratch_.data());
+    const double value = repel(x);
     double stiffness = 0.0;
     for (I j = p_.indptr[i]; j < p_.indptr[i + 1]; ++j) {
       const double* y = p_.points + static_cast<std::int64_t>(p_.indices[j]) * d;
@@ -82,17 +81,49 @@ class Placer {
     return out;
   }
 
+  // Σ_m K at x; also Σ_m K' (x - x_m) and Σ_m K'' (x - x_m)² into force_ and curvature_.
+  double repel(const double* x) {
+    double value = 0.0, slope = 0.0;
+    if (field_ && field_->covers(x)) {
+      const std::int64_t first = 0;
+      read_(field_->grid, field_->potential, x, nullptr, &first, &first + 1, &value, force_.data());
+      for (int c = 0; c < p_.d; ++c) {
+        force_[c] *= 0.5;
+        curvature_[c] = 0.5 * value;  // at least that of Student's t, whose K'' dx² ≤ K / 2
+      }
+      return value;
+    }
+    const AllPairs pairs{x, 1, p_.points, p_.n_points, p_.d, false, nullptr, nullptr, nullptr};
+    row_(pairs, columns_, kernel_, Want::CURVATURE, 0,
+         PairSums{&value, &slope, force_.data(), curvature_.data()}, scratch_.data());
+    return value;
+  }
+
   const Placing<I>& p_;
   const Kernel& kernel_;
+  const Field<T>* field_;
   const Columns& columns_;
   decltype(&baseline::sum_row) row_;
+  decltype(&baseline::gather_points<T>) read_;
   std::vector<double> scratch_, force_, curvature_;
 };
 
 }  // namespace
 
-template <class I>
-void place(const Placing<I>& problem, const Kernel& kernel, double* positions, int n_jobs) {
+template <class T>
+bool Field<T>::covers(const double* x) const {
+  const int below = (grid.degree - 1) / 2, above = (grid.degree + 1) / 2;
+  for (int c = 0; c < grid.d; ++c) {
+    const double u = (x[c] - grid.origin[c]) / grid.spacing;
+    const int beyond = c + 1 < grid.d ? above : lanes(grid.degree) - below;
+    if (!(u >= below && u < grid.size[c] - 1 - beyond)) return false;
+  }
+  return true;
+}
+
+template <class T, class I>
+void place(const Placing<I>& problem, const Kernel& kernel, const Field<T>* field,
+           double* positions, int n_jobs) {
   const std::int64_t n = problem.n_points;
   const std::int64_t n_padded = (n + COLUMN_STEP - 1) / COLUMN_STEP * COLUMN_STEP;
   std::vector<double> points(static_cast<std::size_t>(problem.d) * n_padded, 0.0);
@@ -102,12 +133,17 @@ void place(const Placing<I>& problem, const Kernel& kernel, double* positions, i
   const Columns columns{points.data(), nullptr, nullptr, n_padded};
   ThreadPool pool(n_jobs);
   parallel_chunks(pool, problem.n_new, 16, [&](std::int64_t begin, std::int64_t end) {
-    Placer<I> placer(problem, kernel, columns);
+    Placer<T, I> placer(problem, kernel, field, columns);
     for (std::int64_t i = begin; i < end; ++i) placer.place(i, positions + i * problem.d);
   });
 }
 
-template void place<std::int32_t>(const Placing<std::int32_t>&, const Kernel&, double*, int);
-template void place<std::int64_t>(const Placing<std::int64_t>&, const Kernel&, double*, int);
+#define CK_INSTANTIATE(T, I)                                                               \
+  template void place<T, I>(const Placing<I>&, const Kernel&, const Field<T>*, double*, int);
+CK_INSTANTIATE(float, std::int32_t)
+CK_INSTANTIATE(float, std::int64_t)
+CK_INSTANTIATE(double, std::int32_t)
+CK_INSTANTIATE(double, std::int64_t)
+#undef CK_INSTANTIATE
 
 }  // namespace closeknit

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "grid.h"
 #include "pairs.h"
 
 namespace closeknit {
@@ -23,8 +24,19 @@ struct Placing {
   double tol;                // stop when a step moves less than tol times the scale of the embedding
 };
 
-// `positions` (n_new × d) holds the starts and receives the answers.
-template <class I>
-void place(const Placing<I>& problem, const Kernel& kernel, double* positions, int n_jobs);
+// Σ_m K as a spline over a box, in place of the sum over all points.
+template <class T>
+struct Field {
+  Grid grid;
+  Potential<T> potential;
+
+  bool covers(const double* x) const;
+};
+
+// `positions` (n_new × d) holds the starts and receives the answers. `field` may be null; it is used
+// where it covers a position.
+template <class T, class I>
+void place(const Placing<I>& problem, const Kernel& kernel, const Field<T>* field,
+           double* positions, int n_jobs);
 
 }  // namespace closeknit

@@ -212,6 +212,11 @@ def place(
     repulsion: float,
     max_iter: int,
     tol: float,
+    origin: Array,
+    size: Array,
+    spacing: float,
+    degree: int,
+    nodes: Array,
     positions: Array,
     n_jobs: int,
 ) -> None: ...

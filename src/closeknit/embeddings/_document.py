@@ -20,15 +20,16 @@ _PARAMETERS = """
         Where to start.
     direction : str or direction, default="auto"
         Search direction: see :mod:`closeknit.minimize`.
-    repulsion : "auto", "exact" or Repulsion, default="auto"
-        How the kernel is summed over all pairs.
+    repulsion : "auto", "exact", "grid" or Repulsion, default="auto"
+        How the kernel is summed over all pairs: ``"auto"`` takes every pair up to 5,000 points and
+        a grid beyond, in up to three components; see :mod:`closeknit.repulsion`.
     lam : {lam}
         Weight λ of the repulsion. An increasing list follows the minimum from one λ to the next
         (homotopy); the last is the model's.
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Most iterations, per λ.
-    tol : float, default=1e-6
-        Relative decrease of the objective below which it has converged.
+    tol : {tol}
+        Relative decrease of the objective per iteration below which it has converged.
     time_limit : float or None, default=None
         Seconds after which the best embedding so far is returned.
     callback : callable or None, default=None
@@ -57,10 +58,14 @@ _ATTRIBUTES = """
         The attractive weights."""
 
 
-def document(cls: type, lam: str = "float or list of float, default=1.0") -> type:
+def document(
+    cls: type,
+    lam: str = "float or list of float, default=1.0",
+    tol: str = "float, default=1e-6",
+) -> type:
     """Fill the parameters and attributes that all estimators share into a class's docstring."""
     assert cls.__doc__ is not None
-    cls.__doc__ = cls.__doc__.replace("\n    <parameters>", _PARAMETERS.format(lam=lam)).replace(
-        "\n    <attributes>", _ATTRIBUTES
-    )
+    cls.__doc__ = cls.__doc__.replace(
+        "\n    <parameters>", _PARAMETERS.format(lam=lam, tol=tol)
+    ).replace("\n    <attributes>", _ATTRIBUTES)
     return cls

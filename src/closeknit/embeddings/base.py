@@ -21,13 +21,17 @@ from closeknit.embeddings.initialize import initial_embedding
 from closeknit.embeddings.mixin import EmbeddingMixin
 from closeknit.embeddings.out_of_sample import place
 from closeknit.graphs import symmetrize
-from closeknit.minimize import History, homotopy, minimize
+from closeknit.minimize import History, SpectralLBFGS, homotopy, minimize
 from closeknit.objectives import Objective
-from closeknit.repulsion import ExactRepulsion, Repulsion
+from closeknit.repulsion import ExactRepulsion, GridRepulsion, Repulsion
 
 __all__ = ["BaseEmbedding"]
 
 Array = NDArray[np.float64]
+
+
+#: Points up to which all pairs are summed one by one; about there the grid becomes as fast.
+LARGEST_EXACT = 5000
 
 
 class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
@@ -37,6 +41,8 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
     _symmetric = True
     #: Words that `lam` may be.
     _lam_names: tuple[str, ...] = ()
+    #: Accuracy of the grid's forces. Line searches want more than momentum does.
+    _accuracy = 0.02
 
     embedding_: Array
     history_: History
@@ -53,8 +59,8 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         direction: Any = "auto",
         repulsion: Any = "auto",
         lam: Any = 1.0,
-        max_iter: int = 500,
-        tol: float = 1e-6,
+        max_iter: int = 1000,
+        tol: Any = 1e-6,
         time_limit: float | None = None,
         callback: Any = None,
         n_jobs: int | None = -1,
@@ -79,8 +85,8 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         self.verbose = verbose
 
     @abstractmethod
-    def _make_objective(self, P: Any, X: Any, repulsion: Repulsion) -> Objective:
-        """Return the model on the given affinities."""
+    def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
+        """Return the model on the given affinities; `options` are what all models share."""
 
     @abstractmethod
     def _repulsion_of_new(self, objective: Objective) -> float:
@@ -111,7 +117,13 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         P, self.affinity_estimator_ = fit_affinities(self, X)
         if self._symmetric and self.affinity_estimator_ is not None:
             P = symmetrize(P)
-        objective = self._make_objective(P, X, self._resolve_repulsion())
+        objective = self._make_objective(
+            P,
+            X,
+            repulsion=self._resolve_repulsion(X.shape[0]),
+            n_jobs=self.n_jobs,
+            check=self.affinity != "entropic",  # which is what it should be by construction
+        )
         metric = "precomputed" if self.affinity == "precomputed" else self.metric
         start = initial_embedding(
             self.init, X, objective.weights, self.n_components, self.random_state, metric
@@ -122,11 +134,15 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         return self
 
     def _place(self, Q: Any) -> Array:
-        return place(Q, self.embedding_, self._kernel, self._new_repulsion, n_jobs=self.n_jobs)
+        potential = None
+        if isinstance(self._repulsion, GridRepulsion):
+            potential = self._repulsion.potential(self.embedding_, self._kernel)
+        weight = self._new_repulsion
+        return place(Q, self.embedding_, self._kernel, weight, potential, n_jobs=self.n_jobs)
 
     def _minimize(self, objective: Objective, start: Array) -> None:
         options: dict[str, Any] = {
-            "direction": self._resolve_direction(),
+            "direction": self._resolve_direction(objective.repulsion),
             "max_iter": self.max_iter,
             "tol": self.tol,
             "time_limit": self.time_limit,
@@ -151,6 +167,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         self.history_ = result.history if self.path_ is None else self.path_.history
         self.lam_ = float(lam)
         self._kernel = objective.kernel
+        self._repulsion = objective.repulsion
         self._new_repulsion = self._repulsion_of_new(objective)
 
     def _choose_lam(
@@ -159,18 +176,30 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         """λ, or a list of them, where to start, and why there is no time to do so, if so."""
         return self.lam, start, None
 
-    def _resolve_direction(self) -> Any:
-        return "spectral-lbfgs" if self.direction == "auto" else self.direction
+    def _resolve_direction(self, repulsion: Repulsion) -> Any:
+        if not isinstance(self.direction, str) or self.direction != "auto":
+            return self.direction
+        # The strongest ten weights of a point make as good a start for L-BFGS as all, and a factor
+        # that fits in memory.
+        few = isinstance(repulsion, ExactRepulsion)
+        return SpectralLBFGS() if few else SpectralLBFGS(n_neighbors=10)
 
-    def _resolve_repulsion(self) -> Repulsion:
+    def _resolve_repulsion(self, n_samples: int) -> Repulsion:
         if not isinstance(self.repulsion, str):
             return self.repulsion
-        if self.repulsion not in ("auto", "exact"):
+        if self.repulsion not in ("auto", "exact", "grid"):
             raise ValueError(
-                f"unknown repulsion {self.repulsion!r}; use 'auto', 'exact' or an object such as "
-                "closeknit.repulsion.ExactRepulsion()"
+                f"unknown repulsion {self.repulsion!r}; use 'auto', 'exact', 'grid' or an object "
+                "such as closeknit.repulsion.GridRepulsion(accuracy=0.01)"
             )
-        return ExactRepulsion(self.n_jobs)
+        if self.repulsion == "grid" and self.n_components > 3:
+            raise ValueError(
+                f"repulsion='grid' serves up to 3 components, not {self.n_components}; use 'exact'"
+            )
+        small = n_samples <= LARGEST_EXACT or self.n_components > 3
+        if self.repulsion == "exact" or (self.repulsion == "auto" and small):
+            return ExactRepulsion(self.n_jobs)
+        return GridRepulsion(self._accuracy, n_jobs=self.n_jobs)
 
     def _check_parameters(self) -> None:
         check_n_components(self.n_components)

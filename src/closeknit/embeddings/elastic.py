@@ -13,7 +13,6 @@ from closeknit.embeddings._document import document
 from closeknit.embeddings.base import BaseEmbedding
 from closeknit.minimize import minimize
 from closeknit.objectives import Objective
-from closeknit.repulsion import Repulsion
 
 __all__ = ["ElasticEmbedding", "TElasticEmbedding"]
 
@@ -31,6 +30,7 @@ _LAM_AUTO = """"auto", float or list of float, default="auto"
 class _Elastic(BaseEmbedding):
     """Unnormalised models: λ must fit the number of points, and can be found."""
 
+    _model: type[objectives.ElasticEmbedding] | type[objectives.TElasticEmbedding]
     #: The normalised model with the same kernel.
     _twin: type[objectives.SymmetricSNE] | type[objectives.TSNE]
     _lam_names = ("auto",)
@@ -48,7 +48,7 @@ class _Elastic(BaseEmbedding):
         repulsion: Any = "auto",
         lam: Any = "auto",
         repulsive_weights: str | ArrayLike | None = None,
-        max_iter: int = 500,
+        max_iter: int = 1000,
         tol: float = 1e-6,
         time_limit: float | None = None,
         callback: Any = None,
@@ -75,6 +75,12 @@ class _Elastic(BaseEmbedding):
             verbose=verbose,
         )
         self.repulsive_weights = repulsive_weights
+
+    def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
+        weights = self._weights_of_pairs(X)
+        if weights is not None:
+            options["repulsion"] = None
+        return self._model(P, repulsive_weights=weights, **options)
 
     def _weights_of_pairs(self, X: Any) -> Any:
         if not isinstance(self.repulsive_weights, str):
@@ -105,7 +111,9 @@ class _Elastic(BaseEmbedding):
         if not isinstance(self.lam, str):
             return self.lam, start, None
         begin = time.perf_counter()
-        twin = self._twin(objective.weights, repulsion=objective.repulsion, n_jobs=self.n_jobs)
+        twin = self._twin(
+            objective.weights, repulsion=objective.repulsion, n_jobs=self.n_jobs, check=False
+        )
         result = minimize(twin.at(1.0), start, **options)
         if options["time_limit"] is not None:
             spent = time.perf_counter() - begin
@@ -153,15 +161,7 @@ class ElasticEmbedding(_Elastic):
     """
 
     _twin = objectives.SymmetricSNE
-
-    def _make_objective(self, P: Any, X: Any, repulsion: Repulsion) -> Objective:
-        weights = self._weights_of_pairs(X)
-        return objectives.ElasticEmbedding(
-            P,
-            repulsive_weights=weights,
-            repulsion=repulsion if weights is None else None,
-            n_jobs=self.n_jobs,
-        )
+    _model = objectives.ElasticEmbedding
 
 
 class TElasticEmbedding(_Elastic):
@@ -192,15 +192,7 @@ class TElasticEmbedding(_Elastic):
     """
 
     _twin = objectives.TSNE
-
-    def _make_objective(self, P: Any, X: Any, repulsion: Repulsion) -> Objective:
-        weights = self._weights_of_pairs(X)
-        return objectives.TElasticEmbedding(
-            P,
-            repulsive_weights=weights,
-            repulsion=repulsion if weights is None else None,
-            n_jobs=self.n_jobs,
-        )
+    _model = objectives.TElasticEmbedding
 
 
 for _cls in (ElasticEmbedding, TElasticEmbedding):

@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 from closeknit import objectives
 from closeknit.embeddings._document import document
 from closeknit.embeddings.base import BaseEmbedding
+from closeknit.kernels import student
+from closeknit.minimize import Momentum, resolve_direction
 from closeknit.objectives import Objective
-from closeknit.repulsion import Repulsion
+from closeknit.repulsion import ExactRepulsion, Repulsion
 
 __all__ = ["SNE", "TSNE", "SymmetricSNE"]
 
 Array = NDArray[np.float64]
+
+#: Stages of early exaggeration. Lowering it in steps ends in better minima than dropping it at
+#: once; with momentum it makes no difference.
+_WITH_LINE_SEARCH = ((12.0, 50), (6.0, 30), (3.0, 30), (1.5, 30))
+_WITH_MOMENTUM = ((12.0, 50),)
 
 
 class _Normalized(BaseEmbedding):
@@ -67,8 +74,8 @@ class SymmetricSNE(_Normalized):
     (150, 2)
     """
 
-    def _make_objective(self, P: Any, X: Any, repulsion: Repulsion) -> Objective:
-        return objectives.SymmetricSNE(P, repulsion=repulsion, n_jobs=self.n_jobs)
+    def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
+        return objectives.SymmetricSNE(P, **options)
 
 
 class TSNE(_Normalized):
@@ -79,17 +86,28 @@ class TSNE(_Normalized):
     Parameters
     ----------
     <parameters>
-    exaggeration : sequence of (float, int), default=((12.0, 50), (6.0, 30), (3.0, 30), (1.5, 30))
+    dof : float, default=1.0
+        Degrees of freedom of Student's t. Fewer give heavier tails: clusters fall apart into finer
+        ones.
+    exaggeration : "auto" or sequence of (float, int), default="auto"
         Short stages before the minimisation proper, each a factor by which attraction is
-        exaggerated, that is λ divided, and its iterations. Early exaggeration is a homotopy in λ;
-        lowering it in steps ends in better minima than dropping it at once. Not used if `lam` is a
-        list.
+        exaggerated, that is λ divided, and its iterations: early exaggeration is a homotopy in λ.
+        ``"auto"`` is ``((12, 50),)`` with momentum, else ``((12, 50), (6, 30), (3, 30), (1.5,
+        30))``. Not used if `lam` is a list.
 
     Attributes
     ----------
     <attributes>
     kl_divergence_ : float
         KL(P‖Q) at λ = 1.
+
+    Notes
+    -----
+    The classical training, for comparison with other programs, whose learning rate n / exaggeration
+    is a rate of 0.25 here::
+
+        classical = Momentum(rate=0.25, momentum=0.8, early_momentum=0.5, early=250)
+        TSNE(direction=classical, exaggeration=((12, 250),), max_iter=500, tol=0)
 
     References
     ----------
@@ -119,9 +137,10 @@ class TSNE(_Normalized):
         direction: Any = "auto",
         repulsion: Any = "auto",
         lam: Any = 1.0,
-        exaggeration: Any = ((12.0, 50), (6.0, 30), (3.0, 30), (1.5, 30)),
-        max_iter: int = 500,
-        tol: float = 1e-6,
+        dof: float = 1.0,
+        exaggeration: Any = "auto",
+        max_iter: int = 1000,
+        tol: Any = "auto",
         time_limit: float | None = None,
         callback: Any = None,
         n_jobs: int | None = -1,
@@ -146,23 +165,48 @@ class TSNE(_Normalized):
             random_state=random_state,
             verbose=verbose,
         )
+        self.dof = dof
         self.exaggeration = exaggeration
 
-    def _make_objective(self, P: Any, X: Any, repulsion: Repulsion) -> Objective:
-        return objectives.TSNE(P, repulsion=repulsion, n_jobs=self.n_jobs)
+    _accuracy = 0.1
+
+    def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
+        return objectives.TSNE(P, dof=self.dof, **options)
+
+    def _resolve_direction(self, repulsion: Repulsion) -> Any:
+        auto = isinstance(self.direction, str) and self.direction == "auto"
+        if auto and not isinstance(repulsion, ExactRepulsion):
+            return Momentum(n_jobs=self.n_jobs)
+        return super()._resolve_direction(repulsion)
 
     def _choose_lam(
         self, objective: Objective, start: Array, options: dict[str, Any]
     ) -> tuple[Any, Array, str | None]:
-        if np.ndim(self.lam) > 0 or self.lam == 0.0 or len(self.exaggeration) == 0:
+        moving = isinstance(resolve_direction(options["direction"]), Momentum)
+        if self.tol == "auto":
+            options["tol"] = 2e-5 if moving else 1e-6
+        stages = self.exaggeration
+        if isinstance(stages, str):
+            stages = _WITH_MOMENTUM if moving else _WITH_LINE_SEARCH
+        if np.ndim(self.lam) > 0 or self.lam == 0.0 or len(stages) == 0:
             return self.lam, start, None
-        early = [(self.lam / factor, min(n, self.max_iter)) for factor, n in self.exaggeration]
+        early = [(self.lam / factor, min(n, self.max_iter)) for factor, n in stages]
         lams, iterations = zip(*early, (self.lam, self.max_iter), strict=True)
         options["max_iter"] = iterations
         return lams, start, None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        student(self.dof)
+        if isinstance(self.tol, str) and self.tol != "auto":
+            raise ValueError(f"tol={self.tol!r} must be 'auto' or a number")
+        if isinstance(self.exaggeration, str):
+            if self.exaggeration == "auto":
+                return
+            raise ValueError(
+                f"exaggeration={self.exaggeration!r} must be 'auto' or list pairs of a factor and "
+                "a number of iterations, such as ((12.0, 50),)"
+            )
         for stage in self.exaggeration:
             if np.size(stage) != 2 or not (stage[0] > 0.0 and stage[1] >= 0):
                 raise ValueError(
@@ -206,13 +250,14 @@ class SNE(_Normalized):
 
     _symmetric = False
 
-    def _make_objective(self, P: Any, X: Any, repulsion: Repulsion) -> Objective:
-        return objectives.SNE(P, repulsion=repulsion, n_jobs=self.n_jobs)
+    def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
+        return objectives.SNE(P, **options)
 
     def _repulsion_of_new(self, objective: Objective) -> float:
         sums = objective.repulsion.values(self.embedding_, objective.kernel)
         return float(self.lam_ * (1.0 / sums).mean())
 
 
-for _cls in (SymmetricSNE, TSNE, SNE):
+for _cls in (SymmetricSNE, SNE):
     document(_cls)
+document(TSNE, tol='"auto" or float, default="auto"')

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
+from closeknit.repulsion._potential import Potential
 
 __all__ = ["coinciding_points", "new_affinities", "place", "weighted_means"]
 
@@ -59,6 +60,7 @@ def place(
     embedding: Array,
     kernel: Kernel,
     repulsion: float,
+    potential: Potential | None = None,
     *,
     max_iter: int = 200,
     tol: float = 1e-6,
@@ -75,6 +77,8 @@ def place(
     kernel : Kernel
     repulsion : float
         Weight of Σ_m K against Σ_m q_m (−log K).
+    potential : Potential or None, default=None
+        Σ_m K on a grid; None sums over all points at every step.
     max_iter : int, default=200
     tol : float, default=1e-6
         A point rests when a step is shorter than this times the embedding's spread.
@@ -87,6 +91,10 @@ def place(
     """
     positions = weighted_means(Q, embedding)
     spread = float(embedding.std()) or 1.0
+    if potential is None:
+        nodes, grid = np.empty(0), (np.empty(0), np.empty(0, dtype=np.int64), 1.0, 3)
+    else:
+        nodes, grid = potential.nodes, potential.box.arguments()
     _core.place(
         Q.indptr,
         Q.indices,
@@ -96,6 +104,8 @@ def place(
         repulsion,
         max_iter,
         tol * spread,
+        *grid,
+        nodes,
         positions,
         effective_n_jobs(n_jobs),
     )

@@ -61,6 +61,9 @@ class Direction(ABC):
         Whether the direction carries its own scale, so that α = 1 is a good first trial.
     preferred_step : Step
         What ``step="auto"`` means for it.
+    monotone : bool
+        Whether the objective always falls. If not, the last positions count and not the lowest
+        ones: momentum goes uphill on purpose.
     patience : int
         Iterations over which the decrease is judged. One alone may be small where the start is flat
         or a line search was unlucky; what goes uphill at times needs more.
@@ -84,6 +87,7 @@ class Direction(ABC):
 
     natural_step: ClassVar[bool] = True
     preferred_step: ClassVar[Step] = Backtracking()
+    monotone: ClassVar[bool] = True
     patience: ClassVar[int] = 3
 
     @abstractmethod

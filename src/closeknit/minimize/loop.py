@@ -29,7 +29,7 @@ class Result:
     Attributes
     ----------
     X : ndarray of shape (n_samples, n_components)
-        The best positions found.
+        The best positions found; with momentum the last.
     value, gradient_norm : float
         The objective there, and the Frobenius norm of its gradient.
     n_iter, n_evaluations : int
@@ -187,7 +187,8 @@ class Run:
         state = State(
             done, self._evaluations, seconds, X, point.value, norm, sample.step, self._lam
         )
-        if self._best is None or point.value < self._best.value:
+        lower = self._best is None or point.value < self._best.value
+        if lower or not self._direction.monotone:
             self._best = point
         self._state = state
         self._records.append((done, self._evaluations, seconds, point.value, norm, sample.step))
@@ -262,7 +263,7 @@ def minimize(
     Returns
     -------
     Result
-        Always with the best X so far, also after Ctrl-C.
+        Always with the best X so far (the last, with momentum), also after Ctrl-C.
 
     Examples
     --------

@@ -31,6 +31,9 @@ class Momentum(Direction):
         n / exaggeration of t-SNE.
     momentum : float, default=0.95
         Share of the velocity that is kept.
+    early_momentum : float, default=0.8
+        The same for the first `early` iterations, in which much of it would scatter the points.
+    early : int, default=50
     gains : bool, default=True
         Whether each coordinate raises its rate while its gradient keeps its sign.
     max_step : float, default=5.0
@@ -41,7 +44,7 @@ class Momentum(Direction):
     --------
     >>> from closeknit.minimize import Momentum, Springs, minimize
     >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
-    >>> direction = Momentum(rate=0.1, momentum=0.5)
+    >>> direction = Momentum(rate=0.1, momentum=0.5, early=0)
     >>> minimize(springs, [[5.0], [5.0]], direction=direction).X.round(2)
     array([[1.2],
            [1.8]])
@@ -54,18 +57,24 @@ class Momentum(Direction):
 
     rate: float = 1.0
     momentum: float = 0.95
+    early_momentum: float = 0.8
+    early: int = 50
     gains: bool = True
     max_step: float = 5.0
     n_jobs: int | None = -1
 
     preferred_step: ClassVar[Step] = FixedStep()
+    monotone: ClassVar[bool] = False
     patience: ClassVar[int] = 20
 
     def __post_init__(self) -> None:
         if not 0.0 < self.rate < np.inf:
             raise ValueError(f"rate={self.rate!r} must be positive and finite")
-        if not 0.0 <= self.momentum < 1.0:
-            raise ValueError(f"momentum={self.momentum!r} must be at least 0 and below 1")
+        for name in ("momentum", "early_momentum"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be at least 0 and below 1")
+        if self.early < 0:
+            raise ValueError(f"early={self.early!r} must not be negative")
         if not self.max_step > 0.0:
             raise ValueError(f"max_step={self.max_step!r} must be positive")
 
@@ -82,6 +91,7 @@ class _Moving(Descent):
         super().__init__(problem)
         self._rule = rule
         self._rate = rate
+        self._iteration = 0
         self._velocity = np.zeros(shape)
         self._gains = np.ones(shape) if rule.gains else None
 
@@ -90,18 +100,19 @@ class _Moving(Descent):
         return self.propose(X, gradient)
 
     def propose(self, X: Array, gradient: Array) -> Array:
-        """Update the velocity; the centre of the points stays where it is."""
+        """Update the velocity."""
         rule = self._rule
+        keep = rule.early_momentum if self._iteration < rule.early else rule.momentum
+        self._iteration += 1
         _core.momentum_step(
             self._rate,
-            rule.momentum,
+            keep,
             rule.max_step,
             np.ascontiguousarray(gradient),
             self._velocity,
             self._gains,
             effective_n_jobs(rule.n_jobs),
         )
-        self._velocity -= self._velocity.mean(axis=0)
         return self._velocity
 
     def reset(self) -> bool:

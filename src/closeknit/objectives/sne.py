@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import entr
 
+from closeknit.graphs import symmetrize
 from closeknit.kernels import GAUSSIAN
 from closeknit.objectives.base import Objective
 from closeknit.objectives.weights import check_square
@@ -28,23 +29,28 @@ class SNE(Objective):
     affinities : sparse matrix or array of shape (n_samples, n_samples)
         Row n is the distribution of point n over its neighbours; rows need not be symmetric and
         are divided by their sums. E⁺ sees only their symmetric part.
-    repulsion, n_jobs
-        As in :class:`Objective`.
+    repulsion, n_jobs, check
+        As in :class:`Objective`, but for the symmetry.
     """
 
     kernel = GAUSSIAN
 
     def __init__(
-        self, affinities: Any, *, repulsion: Repulsion | None = None, n_jobs: int | None = -1
+        self,
+        affinities: Any,
+        *,
+        repulsion: Repulsion | None = None,
+        n_jobs: int | None = -1,
+        check: bool = True,
     ):
-        P = check_square(affinities)
+        P = check_square(affinities) if check else affinities
         if not P.nnz:
             raise ValueError("affinities are all zero: no point has a neighbour")
         sums = np.asarray(P.sum(axis=1)).ravel()
         with np.errstate(divide="ignore"):
             P = sparse.diags(np.where(sums > 0.0, 1.0 / sums, 0.0)) @ P
         self.conditional = sparse.csr_matrix(P)
-        super().__init__(0.5 * (P + P.T), repulsion=repulsion, n_jobs=n_jobs)
+        super().__init__(symmetrize(P), repulsion=repulsion, n_jobs=n_jobs, check=False)
 
     @property
     def entropy(self) -> float:

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 #: Sizes of grids are multiples of a power of two between a 24th and a 12th of them, so that a
 #: growing map seldom needs another transform of the kernel.
 _STEPS = 12
+#: Numbers that the compiled functions read or write at once, by degree.
+_LANES = {3: 4, 5: 8}
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Box:
         reach = (scale.degree + 1) // 2
         first = np.floor((X.min(axis=0) - margin) / scale.spacing).astype(np.int64) - reach
         last = np.ceil((X.max(axis=0) + margin) / scale.spacing).astype(np.int64) + reach
+        last[-1] += _LANES[scale.degree] - scale.degree - 1
         size = np.array([_rounded(int(n)) for n in last - first + 1], dtype=np.int64)
         return cls(first * scale.spacing, size, scale)
 
@@ -64,7 +67,7 @@ class KernelTransform:
 
     shape: tuple[int, ...]
     factors: NDArray[Any]
-    own: Array
+    own: NDArray[Any]
 
     @classmethod
     def of(
@@ -81,8 +84,10 @@ class KernelTransform:
         for axis, n in enumerate(shape):
             filtered = spline_transform(scale.degree, n)[: factors.shape[axis]]
             factors /= _along(axis, shape, filtered**2)
-        close = fft.irfftn(factors, shape)[tuple(slice(scale.degree + 1) for _ in shape)]
-        return cls(shape, factors.astype(dtype), np.ascontiguousarray(close).ravel())
+        own = np.zeros([_LANES[scale.degree]] * len(shape), dtype=dtype)
+        close = tuple(slice(scale.degree + 1) for _ in shape)
+        own[close] = fft.irfftn(factors, shape)[close]
+        return cls(shape, factors.astype(dtype), own.ravel())
 
 
 def _along(axis: int, shape: tuple[int, ...], values: Array) -> Array:
@@ -101,7 +106,7 @@ class Potential:
 
     box: Box
     nodes: NDArray[Any]
-    own: Array
+    own: NDArray[Any]
     points: Array
     weights: Array | None
     _strips: tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -119,10 +124,10 @@ class Potential:
         nodes = _convolve(nodes, kernel, threads)
         return cls(box, nodes, kernel.own, X, weights, (order, starts), threads)
 
-    def at_points(self, forces: bool) -> tuple[Array, Array | None]:
+    def at_points(self, forces: bool) -> tuple[Array, Array]:
         """φ and ∇φ at the points themselves, without each point's own share."""
         value = np.empty(len(self.points))
-        gradient = np.empty(self.points.shape) if forces else None
+        gradient = np.empty(self.points.shape if forces else (0, 0))
         _core.gather(
             *self.box.arguments(),
             self.nodes,
@@ -131,7 +136,7 @@ class Potential:
             self.weights,
             *self._strips,
             value,
-            gradient,
+            gradient if forces else None,
             self._threads,
         )
         return value, gradient

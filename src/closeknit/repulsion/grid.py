@@ -27,7 +27,8 @@ from closeknit._threads import effective_n_jobs
 from closeknit.exceptions import CloseknitWarning
 from closeknit.kernels import Kernel
 from closeknit.repulsion._potential import Box, KernelTransform, Potential
-from closeknit.repulsion._splines import Resolution, resolution
+from closeknit.repulsion._splines import resolution
+from closeknit.repulsion._split import split
 from closeknit.repulsion.base import PairSums
 from closeknit.repulsion.exact import ExactRepulsion
 
@@ -38,7 +39,9 @@ Array = NDArray[np.float64]
 #: Accuracies below which single precision would show.
 _SINGLE = 1e-4
 #: Kernel transforms that are kept; a map that has grown does not shrink again.
-_REMEMBERED = 3
+_REMEMBERED = 4
+#: Width of a map, in widths of the kernel, from which splitting the kernel pays.
+_LARGE = 100.0
 
 
 @dataclass(frozen=True)
@@ -92,18 +95,21 @@ class GridRepulsion:
 
     def values(self, X: Array, kernel: Kernel) -> Array:
         """Σ_m K for every n, approximately."""
-        potential = self.potential(X, kernel)
-        if potential is None:
+        potentials = self._potentials(X, kernel, None)
+        if potentials is None:
             return self.exact.values(X, kernel)
-        return potential.at_points(forces=False)[0]
+        return sum(potential.at_points(forces=False)[0] for potential in potentials)
 
     def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
         """Values and forces for every n, approximately; there are no slopes."""
-        potential = self.potential(X, kernel, point_weights)
-        if potential is None:
+        potentials = self._potentials(X, kernel, point_weights)
+        if potentials is None:
             return self.exact.sums(X, kernel, point_weights)
-        value, gradient = potential.at_points(forces=True)
-        assert gradient is not None
+        value, gradient = potentials[0].at_points(forces=True)
+        for potential in potentials[1:]:
+            more, steeper = potential.at_points(forces=True)
+            value += more
+            gradient += steeper
         gradient *= 0.5
         return PairSums(value, force=gradient)
 
@@ -117,36 +123,52 @@ class GridRepulsion:
         """As :meth:`ExactRepulsion.curvature_product`, exactly."""
         return self.exact.curvature_product(X, kernel, V, point_weights)
 
-    def potential(
-        self, X: Array, kernel: Kernel, point_weights: Array | None = None, margin: float = 0.0
-    ) -> Potential | None:
-        """Return φ over the bounding box of X and a margin, or None where no grid can serve."""
+    def potential(self, X: Array, kernel: Kernel) -> Potential | None:
+        """Return φ over the bounding box of X in one piece, or None where no grid can serve."""
         X = np.ascontiguousarray(X, dtype=np.float64)
-        scale = resolution(kernel, self.accuracy)
-        if scale is None or not 1 <= X.shape[1] <= 3:
-            return None
-        box = Box.around(X, scale, margin)
-        shape = box.padded(kernel)
-        # Nodes, two copies on the way through Fourier space, and the kernel's transform.
-        needed = 3.5 * float(np.prod(shape, dtype=float)) * np.dtype(self.dtype).itemsize
-        if needed > self.max_memory:
-            warnings.warn(
-                f"a map {np.ptp(X, axis=0).max():.3g} wide needs a grid of {needed / 2**30:.3g} "
-                "GiB; summing all pairs exactly instead, which is slow for many points. Raise "
-                f"max_memory={self.max_memory:.3g} or accuracy={self.accuracy:.3g}",
-                CloseknitWarning,
-                stacklevel=3,
-            )
-            return None
-        transform = self._transform(kernel, scale, shape)
-        return Potential.of(X, point_weights, box, transform, effective_n_jobs(self.n_jobs))
+        plan = self._plan(X, (kernel,))
+        return None if plan is None else self._make(X, None, *plan[0])
 
-    def _transform(
-        self, kernel: Kernel, scale: Resolution, shape: tuple[int, ...]
-    ) -> KernelTransform:
-        key = (kernel, shape)
+    def _potentials(
+        self, X: Array, kernel: Kernel, point_weights: Array | None
+    ) -> list[Potential] | None:
+        """Return potentials that add up to φ, or None where no grid can serve."""
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        parts = split(kernel)
+        if parts is None or np.ptp(X, axis=0).max() < _LARGE * kernel.width:
+            parts = (kernel,)
+        plan = self._plan(X, parts)
+        return None if plan is None else [self._make(X, point_weights, *part) for part in plan]
+
+    def _plan(self, X: Array, kernels: tuple[Kernel, ...]) -> list[tuple[Kernel, Box]] | None:
+        """Lay out a grid for every kernel, unless they would be too large."""
+        if not 1 <= X.shape[1] <= 3:
+            return None
+        plan, needed = [], 0.0
+        for kernel in kernels:
+            scale = resolution(kernel, self.accuracy)
+            if scale is None:
+                return None
+            plan.append((kernel, Box.around(X, scale)))
+            cells = float(np.prod(plan[-1][1].padded(kernel), dtype=float))
+            # Nodes, two copies on the way through Fourier space, and the kernel's transform.
+            needed += 3.5 * cells * np.dtype(self.dtype).itemsize
+        if needed <= self.max_memory:
+            return plan
+        warnings.warn(
+            f"a map {np.ptp(X, axis=0).max():.3g} wide needs a grid of {needed / 2**30:.3g} GiB; "
+            "summing all pairs exactly instead, which is slow for many points. Raise "
+            f"max_memory={self.max_memory:.3g} or accuracy={self.accuracy:.3g}",
+            CloseknitWarning,
+            stacklevel=4,
+        )
+        return None
+
+    def _make(self, X: Array, point_weights: Array | None, kernel: Kernel, box: Box) -> Potential:
+        key = (kernel, box.padded(kernel))
         if key not in self._kernels:
             if len(self._kernels) >= _REMEMBERED:
                 self._kernels.clear()
-            self._kernels[key] = KernelTransform.of(kernel, scale, shape, self.dtype)
-        return self._kernels[key]
+            self._kernels[key] = KernelTransform.of(kernel, box.scale, key[1], self.dtype)
+        threads = effective_n_jobs(self.n_jobs)
+        return Potential.of(X, point_weights, box, self._kernels[key], threads)
