@@ -16,9 +16,11 @@ struct Edge {
 };
 
 // The lightest first; ties by number, so that the result does not depend on how edges were listed.
-bool lighter(const Edge& a, const Edge& b) {
-  return a.weight < b.weight || (a.weight == b.weight && a.to < b.to);
-}
+struct Lighter {
+  bool operator()(const Edge& a, const Edge& b) const {
+    return a.weight < b.weight || (a.weight == b.weight && a.to < b.to);
+  }
+};
 
 // SplitMix64, started anew for each vertex: what a vertex draws depends on nothing but the seed.
 class Random {
@@ -170,7 +172,7 @@ class Elimination {
     pool_.give_back(list.edges, list.log_capacity);
     list = {};
     alive_[v] = 0;
-    std::sort(star_.begin(), star_.end(), lighter);
+    std::sort(star_.begin(), star_.end(), Lighter{});
     add_column(v, factor);
   }
 

@@ -2,7 +2,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <stdexcept>
+#include <algorithm>
+#include <limits>
 
 #include "approximate_cholesky.h"
 #include "strongest.h"
@@ -27,11 +28,15 @@ static View<T> view(const std::vector<T>& values) {
 template <class I>
 static Weights<I> make_weights(const Vector<const I>& indptr, const Vector<const I>& indices,
                                const Vector<const double>& weights) {
-  const std::size_t n = indptr.shape(0) - 1, nnz = weights.shape(0);
-  if (indices.shape(0) != nnz || indptr.data()[0] != 0 ||
-      static_cast<std::size_t>(indptr.data()[n]) != nnz)
-    throw nb::value_error("indptr, indices and weights do not match");
-  return {indptr.data(), indices.data(), weights.data(), static_cast<std::int64_t>(n)};
+  const auto n = static_cast<std::int64_t>(indptr.shape(0)) - 1;
+  const I* rows = indptr.data();
+  if (n < 0 || rows[0] != 0 || !std::is_sorted(rows, rows + n + 1) ||
+      static_cast<std::size_t>(rows[n]) != weights.shape(0) ||
+      indices.shape(0) != weights.shape(0) || n > std::numeric_limits<std::int32_t>::max())
+    throw nb::value_error("indptr, indices and weights are not those of a matrix");
+  if (std::any_of(indices.data(), indices.data() + rows[n], [=](I j) { return j < 0 || j >= n; }))
+    throw nb::value_error("an index is out of range");
+  return {rows, indices.data(), weights.data(), n};
 }
 
 // Lets Python raise KeyboardInterrupt from within.

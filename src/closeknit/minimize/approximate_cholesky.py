@@ -22,8 +22,8 @@ class ApproximateCholesky:
     what is left over. Points are eliminated one by one, those with the fewest neighbours first.
     Exact elimination would join all neighbours of a point to each other; here each is joined to one
     heavier neighbour drawn at random, so that the factor has few entries (two to three times the
-    matrix's on neighbour graphs) and the product of the factors has the matrix as its mean, up to
-    the order of elimination. On a tree the factorisation is exact.
+    matrix's on neighbour graphs) and the product of the factors has the matrix as its mean. On a
+    tree the factorisation is exact.
 
     F D Fᵀ is symmetric and positive definite whatever was drawn. It serves as a matrix in its own
     right, as in the spectral direction, or as a preconditioner: on neighbour graphs the
@@ -178,11 +178,15 @@ class ApproximateCholesky:
         >>> ApproximateCholesky(edge).solve(np.array([1.0, -1.0]))  # singular: a mean of zero
         array([ 0.5, -0.5])
         """
-        rhs = np.ascontiguousarray(rhs, dtype=np.float64)
-        out = np.empty_like(rhs)
-        columns = (len(rhs), -1) if rhs.size else (len(rhs), rhs.size)
-        self._core.solve(rhs.reshape(columns), out.reshape(columns))
-        return out
+        columns = np.ascontiguousarray(rhs, dtype=np.float64)
+        n = len(self.order)
+        if columns.ndim not in (1, 2) or len(columns) != n:
+            raise ValueError(f"rhs has shape {columns.shape}, but there are {n} points")
+        shape = columns.shape
+        columns = columns.reshape(n, 1 if len(shape) == 1 else shape[1])
+        out = np.empty_like(columns)
+        self._core.solve(columns, out)
+        return out.reshape(shape)
 
 
 def _split(matrix: csr_matrix) -> tuple[csr_matrix, Array]:
