@@ -5,6 +5,8 @@
 #include <numeric>
 #include <type_traits>
 
+#include "huge_pages.h"
+
 namespace closeknit {
 namespace {
 
@@ -46,6 +48,9 @@ class Random {
 // Memory for lists of edges, in powers of two; what is given back is handed out again.
 class EdgePool {
  public:
+  // The first block holds `expected` edges.
+  explicit EdgePool(std::int64_t expected) : block_(expected) {}
+
   Edge* take(int log_capacity) {
     auto& free = free_[log_capacity];
     if (!free.empty()) {
@@ -55,10 +60,11 @@ class EdgePool {
     }
     const std::int64_t capacity = std::int64_t{1} << log_capacity;
     if (left_ < capacity) {
-      // What is left of the old block is lost: at most one list.
-      left_ = std::max(BLOCK, capacity);
-      blocks_.emplace_back(new Edge[left_]);
-      next_ = blocks_.back().get();
+      // What is left of the old block is lost: less than one list.
+      left_ = std::max(block_, capacity);
+      blocks_.push_back(std::make_unique<HugeArray<Edge>>(left_));
+      next_ = blocks_.back()->data();
+      block_ = std::max(SMALLEST, block_ / 2);
     }
     Edge* edges = next_;
     next_ += capacity;
@@ -69,9 +75,10 @@ class EdgePool {
   void give_back(Edge* edges, int log_capacity) { free_[log_capacity].push_back(edges); }
 
  private:
-  static constexpr std::int64_t BLOCK = 1 << 16;
+  static constexpr std::int64_t SMALLEST = 1 << 12;
 
-  std::vector<std::unique_ptr<Edge[]>> blocks_;
+  std::int64_t block_;
+  std::vector<std::unique_ptr<HugeArray<Edge>>> blocks_;
   std::vector<Edge*> free_[32];
   Edge* next_ = nullptr;
   std::int64_t left_ = 0;
@@ -150,8 +157,8 @@ int log2_at_least(std::int64_t size) {
 // The graph that is left, and what leaves it.
 class Elimination {
  public:
-  Elimination(std::int64_t n, const double* excess, std::uint64_t seed)
-      : lists_(n), alive_(n, 1), slot_(n, 0), excess_(excess, excess + n), seed_(seed) {}
+  Elimination(std::int64_t n, std::int64_t n_entries, const double* excess, std::uint64_t seed)
+      : pool_(2 * n_entries), lists_(n), alive_(n, 1), slot_(n, 0), excess_(excess, excess + n), seed_(seed) {}
 
   void reserve(std::int32_t v, std::int64_t size) {
     lists_[v].log_capacity = log2_at_least(size);
@@ -212,8 +219,8 @@ class Elimination {
   void make_room(std::int32_t v) {
     EdgeList& list = lists_[v];
     list.size = merge(list, list.edges);
-    // Merging again soon would cost more than the memory.
-    if (4 * std::int64_t{list.size} <= 3 * (std::int64_t{1} << list.log_capacity)) return;
+    // With less room than that, merging again soon would cost more than the memory.
+    if (2 * std::int64_t{list.size} <= (std::int64_t{1} << list.log_capacity)) return;
     Edge* wider = pool_.take(list.log_capacity + 1);
     std::copy(list.edges, list.edges + list.size, wider);
     pool_.give_back(list.edges, list.log_capacity);
@@ -264,7 +271,7 @@ template <class I>
 ApproximateCholesky::ApproximateCholesky(const Laplacian<I>& matrix, std::uint64_t seed,
                                          const Checkpoint& checkpoint) {
   const std::int64_t n = matrix.n;
-  Elimination graph(n, matrix.excess, seed);
+  Elimination graph(n, matrix.indptr[n], matrix.excess, seed);
   DegreeQueue queue(n);
   std::vector<std::int32_t> degree(n);
   for (std::int64_t v = n - 1; v >= 0; --v) {
@@ -278,9 +285,7 @@ ApproximateCholesky::ApproximateCholesky(const Laplacian<I>& matrix, std::uint64
     queue.insert(vertex, degree[v]);
   }
   order_.reserve(n);
-  offsets_.reserve(n + 1);
-  offsets_.push_back(0);
-  pivots_.reserve(n);
+  reserve(n, matrix.indptr[n]);
   for (std::int64_t t = 0; t < n; ++t) {
     if (t % VERTICES_PER_CHECKPOINT == 0) checkpoint();
     const std::int32_t v = queue.pop([&](std::int32_t u) { return degree[u]; });
@@ -311,7 +316,7 @@ ApproximateCholesky::ApproximateCholesky(const Laplacian<I>& matrix, std::uint64
   for (std::int64_t t = 0; t < n; ++t) position[order_[t]] = static_cast<std::int32_t>(t);
   std::vector<double> excess(n);
   for (std::int64_t t = 0; t < n; ++t) excess[t] = matrix.excess[order_[t]];
-  Elimination graph(n, excess.data(), seed);
+  Elimination graph(n, matrix.indptr[n] / 2, excess.data(), seed);
   for (std::int64_t t = 0; t < n; ++t) {
     const std::int64_t v = order_[t];
     const auto vertex = static_cast<std::int32_t>(t);
@@ -321,9 +326,7 @@ ApproximateCholesky::ApproximateCholesky(const Laplacian<I>& matrix, std::uint64
       if (to > vertex && matrix.weights[e] > 0.0) graph.append(vertex, to, matrix.weights[e]);
     }
   }
-  offsets_.reserve(n + 1);
-  offsets_.push_back(0);
-  pivots_.reserve(n);
+  reserve(n, matrix.indptr[n]);
   for (std::int64_t t = 0; t < n; ++t) {
     if (t % VERTICES_PER_CHECKPOINT == 0) checkpoint();
     graph.eliminate(static_cast<std::int32_t>(t), *this);
@@ -332,6 +335,15 @@ ApproximateCholesky::ApproximateCholesky(const Laplacian<I>& matrix, std::uint64
     });
   }
   find_floating();
+}
+
+void ApproximateCholesky::reserve(std::int64_t n, std::int64_t n_entries) {
+  offsets_.reserve(n + 1);
+  offsets_.push_back(0);
+  pivots_.reserve(n);
+  // Neighbour graphs fill up to two to three times the entries of a half of the matrix.
+  rows_.reserve(3 * n_entries / 2);
+  values_.reserve(3 * n_entries / 2);
 }
 
 void ApproximateCholesky::find_floating() {

@@ -57,6 +57,7 @@ class ApproximateCholesky {
  private:
   friend class Elimination;
 
+  void reserve(std::int64_t n, std::int64_t n_entries);
   void find_floating();
   void centre(double* work, std::int64_t d) const;
   template <class D>
