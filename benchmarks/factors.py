@@ -2,7 +2,7 @@
 
     python benchmarks/factors.py [--data FOLDER] [--sizes 5000 20000 70000] [--kappas 5 10 90]
 
-On MNIST (mnist70k.npz in FOLDER), or without --data on a mixture of Gaussians in 20-d. Weights are
+On MNIST (mnist70k.npz in FOLDER), or without --data on random points of a cube. Weights are
 entropic affinities at perplexity 30 over 90 neighbours, symmetrised; κ keeps the strongest of each
 point. A solve has two right-hand sides; the best of several runs is shown, on one thread. Fill is
 the factor's entries over those of half the matrix. The condition number is that of the
@@ -57,6 +57,7 @@ class Jacobi:
         self.nnz = L.shape[0]
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
+        """Divide."""
         return (self._inverse * rhs.T).T
 
 
@@ -72,6 +73,7 @@ class GaussSeidel:
         self.nnz = lower.nnz
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
+        """Two triangular solves."""
         inner = (self._diagonal * self._lower.solve(rhs).T).T
         return self._lower.solve(inner, "T")
 
@@ -79,7 +81,7 @@ class GaussSeidel:
 def weights_of(n: int, folder: Path | None) -> csr_matrix:
     """Return symmetric entropic affinities, from the cache if they are there."""
     CACHE.mkdir(exist_ok=True)
-    file = CACHE / f"{'mixture' if folder is None else 'mnist'}-{n}.npz"
+    file = CACHE / f"{'cube' if folder is None else 'mnist'}-{n}.npz"
     if not file.exists():
         X = points(n, folder)
         P = ck.entropic_affinities(X, perplexity=30.0, n_neighbors=90)[0]
@@ -90,8 +92,7 @@ def weights_of(n: int, folder: Path | None) -> csr_matrix:
 def points(n: int, folder: Path | None) -> np.ndarray:
     rng = np.random.default_rng(0)
     if folder is None:
-        centres = 4.0 * rng.normal(size=(10, 20))
-        return centres[rng.integers(10, size=n)] + rng.normal(size=(n, 20))
+        return rng.random((n, 3))
     with np.load(folder / FILES["mnist"], allow_pickle=False) as file:
         X = file["X"]
     return X[np.sort(rng.permutation(len(X))[:n])].astype(np.float32)
@@ -196,10 +197,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results/factors.md"))
     options = parser.parse_args()
-    name = "a mixture of Gaussians" if options.data is None else "MNIST"
-    lines = [
-        f"{'n':>7}{'κ':>4}  {name:<14}{'setup s':>9}{'fill':>8}{'solve ms':>10}{'condition':>11}"
-    ]
+    name = "a cube" if options.data is None else "MNIST"
+    columns = f"{'setup s':>9}{'fill':>8}{'solve ms':>10}{'condition':>11}"
+    lines = [f"{'n':>7}{'κ':>4}  {name:<14}{columns}"]
     print(lines[0], flush=True)
     for n in options.sizes:
         full = weights_of(n, options.data)

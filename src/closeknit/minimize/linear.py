@@ -211,7 +211,7 @@ def _physical_memory() -> int | None:
 def _too_large(n: int, needs: str) -> str:
     return (
         f"factorising the Laplacian of {n} points needs {needs}; keep fewer neighbours, "
-        "as in SpectralDirection(n_neighbors=7), or use direction='lbfgs'"
+        "as in SpectralDirection(n_neighbors=7), or take solver='approximate'"
     )
 
 
