@@ -4,18 +4,23 @@
 #include <memory>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 
 #include "huge_pages.h"
 
 namespace closeknit {
 namespace {
 
-constexpr std::int64_t VERTICES_PER_CHECKPOINT = 1 << 14;
+// Vertices and edges between two calls of the checkpoint: some milliseconds.
+constexpr std::int64_t WORK_PER_CHECKPOINT = 1 << 16;
 
+// Packed, because the lists are most of the memory and a quarter of it would be padding.
+#pragma pack(push, 4)
 struct Edge {
   double weight;
   std::int32_t to;
 };
+#pragma pack(pop)
 
 // The lightest first; ties by number, so that the result does not depend on how edges were listed.
 struct Lighter {
@@ -157,8 +162,15 @@ int log2_at_least(std::int64_t size) {
 // The graph that is left, and what leaves it.
 class Elimination {
  public:
-  Elimination(std::int64_t n, std::int64_t n_entries, const double* excess, std::uint64_t seed)
-      : pool_(2 * n_entries), lists_(n), alive_(n, 1), slot_(n, 0), excess_(excess, excess + n), seed_(seed) {}
+  Elimination(std::int64_t n, std::int64_t n_entries, std::vector<double> excess,
+              std::uint64_t seed, const Checkpoint& checkpoint)
+      : pool_(2 * n_entries),
+        lists_(n),
+        alive_(n, 1),
+        slot_(n, 0),
+        excess_(std::move(excess)),
+        seed_(seed),
+        checkpoint_(checkpoint) {}
 
   void reserve(std::int32_t v, std::int64_t size) {
     lists_[v].log_capacity = log2_at_least(size);
@@ -174,6 +186,11 @@ class Elimination {
   // Takes v out of the graph: its column goes to the factor, its neighbours stay in star().
   void eliminate(std::int32_t v, ApproximateCholesky& factor) {
     EdgeList& list = lists_[v];
+    work_ += 1 + list.size;
+    if (work_ >= WORK_PER_CHECKPOINT) {
+      checkpoint_();
+      work_ = 0;
+    }
     star_.resize(list.size);
     star_.resize(merge(list, star_.data()));
     pool_.give_back(list.edges, list.log_capacity);
@@ -193,8 +210,9 @@ class Elimination {
     for (std::size_t i = 0; i + 1 < d; ++i) {
       const double heavier = tail_[i + 1];
       const std::size_t j = find(i + 1, d, random.next() * heavier);
-      // Σ_j w_i w_j / S over the heavier j
-      join(star_[i].to, star_[j].to, star_[i].weight * (heavier / total_));
+      // Σ_j w_i w_j / S over the heavier j; an underflow leaves no edge.
+      const double weight = star_[i].weight * (heavier / total_);
+      if (weight > 0.0) join(star_[i].to, star_[j].to, weight);
     }
   }
 
@@ -262,6 +280,8 @@ class Elimination {
   std::vector<std::int32_t> slot_;
   std::vector<double> excess_;
   std::uint64_t seed_;
+  const Checkpoint& checkpoint_;
+  std::int64_t work_ = 0;
   std::vector<Edge> star_;
   std::vector<double> tail_;
   double total_ = 0.0;
@@ -271,7 +291,7 @@ template <class I>
 ApproximateCholesky::ApproximateCholesky(const Laplacian<I>& matrix, std::uint64_t seed,
                                          const Checkpoint& checkpoint) {
   const std::int64_t n = matrix.n;
-  Elimination graph(n, matrix.indptr[n], matrix.excess, seed);
+  Elimination graph(n, matrix.indptr[n], {matrix.excess, matrix.excess + n}, seed, checkpoint);
   DegreeQueue queue(n);
   std::vector<std::int32_t> degree(n);
   for (std::int64_t v = n - 1; v >= 0; --v) {
@@ -287,7 +307,6 @@ ApproximateCholesky::ApproximateCholesky(const Laplacian<I>& matrix, std::uint64
   order_.reserve(n);
   reserve(n, matrix.indptr[n]);
   for (std::int64_t t = 0; t < n; ++t) {
-    if (t % VERTICES_PER_CHECKPOINT == 0) checkpoint();
     const std::int32_t v = queue.pop([&](std::int32_t u) { return degree[u]; });
     order_.push_back(v);
     graph.eliminate(v, *this);
@@ -316,7 +335,7 @@ ApproximateCholesky::ApproximateCholesky(const Laplacian<I>& matrix, std::uint64
   for (std::int64_t t = 0; t < n; ++t) position[order_[t]] = static_cast<std::int32_t>(t);
   std::vector<double> excess(n);
   for (std::int64_t t = 0; t < n; ++t) excess[t] = matrix.excess[order_[t]];
-  Elimination graph(n, matrix.indptr[n] / 2, excess.data(), seed);
+  Elimination graph(n, matrix.indptr[n] / 2, std::move(excess), seed, checkpoint);
   for (std::int64_t t = 0; t < n; ++t) {
     const std::int64_t v = order_[t];
     const auto vertex = static_cast<std::int32_t>(t);
@@ -328,7 +347,6 @@ ApproximateCholesky::ApproximateCholesky(const Laplacian<I>& matrix, std::uint64
   }
   reserve(n, matrix.indptr[n]);
   for (std::int64_t t = 0; t < n; ++t) {
-    if (t % VERTICES_PER_CHECKPOINT == 0) checkpoint();
     graph.eliminate(static_cast<std::int32_t>(t), *this);
     graph.sample(order_[t], [&](std::int32_t a, std::int32_t b, double weight) {
       graph.append(std::min(a, b), std::max(a, b), weight);

@@ -1,8 +1,8 @@
 // Approximate Cholesky factorisation of Laplacians plus a non-negative diagonal.
 //
-// Eliminating a vertex exactly would join all its neighbours to each other. Here each neighbour, from
-// the lightest on, is joined to one heavier neighbour drawn by weight, with all the weight that it
-// would have shared out among them, so that the expectation is that of exact elimination and no
+// Eliminating a vertex exactly would join all its neighbours to each other. Here each neighbour,
+// from the lightest on, is joined to one heavier neighbour drawn by weight, with all the weight that
+// it would have shared out among them, so that the expectation is that of exact elimination and no
 // elimination adds edges (R. Kyng and S. Sachdeva, FOCS 2016; Y. Gao, R. Kyng and D. Spielman,
 // "Robust and practical solution of Laplacian equations by approximate elimination", 2023).
 #pragma once

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -92,11 +93,13 @@ std::int64_t label_components(const Weights<I>& weights, const double* degrees, 
   return count;
 }
 
-#define CK_INSTANTIATE(I)                                                                      \
-  template std::int64_t mark_strongest<I>(const Weights<I>&, std::int64_t, std::uint8_t*, int); \
-  template std::int64_t label_components<I>(const Weights<I>&, const double*, double, std::int32_t*);
-CK_INSTANTIATE(std::int32_t)
-CK_INSTANTIATE(std::int64_t)
-#undef CK_INSTANTIATE
+template std::int64_t mark_strongest(const Weights<std::int32_t>&, std::int64_t, std::uint8_t*,
+                                     int);
+template std::int64_t mark_strongest(const Weights<std::int64_t>&, std::int64_t, std::uint8_t*,
+                                     int);
+template std::int64_t label_components(const Weights<std::int32_t>&, const double*, double,
+                                       std::int32_t*);
+template std::int64_t label_components(const Weights<std::int64_t>&, const double*, double,
+                                       std::int32_t*);
 
 }  // namespace closeknit

@@ -14,8 +14,8 @@ struct Weights {
   std::int64_t n;
 };
 
-// Sets keep[e] for each stored entry e that is among the k largest of its row or of its column;
-// of equal weights the first. Returns the row of an entry whose mirror image is not stored, or −1.
+// Sets keep[e] for each stored entry e that is among the k largest of its row or of its column; of
+// equal weights the first. Returns a row with an entry whose mirror image is not stored, or −1.
 template <class I>
 std::int64_t mark_strongest(const Weights<I>& weights, std::int64_t k, std::uint8_t* keep,
                             int n_jobs);

@@ -357,6 +357,28 @@ def test_same_seed_same_bits():
             np.testing.assert_array_equal(y, x)
 
 
+def test_seeds():
+    L = laplacian(GRAPHS["neighbours"])
+    rhs = np.arange(200.0)
+    of_graph = ApproximateCholesky.of_graph(GRAPHS["neighbours"], np.zeros(200), random_state=3)
+    np.testing.assert_array_equal(of_graph.solve(rhs), ApproximateCholesky(L, 3).solve(rhs))
+    drawn = [ApproximateCholesky(L, np.random.RandomState(3)).solve(rhs) for _ in range(2)]
+    np.testing.assert_array_equal(*drawn)
+    assert (
+        ApproximateCholesky(L, None).solve(rhs) != ApproximateCholesky(L, None).solve(rhs)
+    ).any()
+    with pytest.raises(ValueError, match="random_state=-1 must be from 0"):
+        ApproximateCholesky(L, -1)
+
+
+def test_underflow_cuts_edges_but_nothing_else():
+    """A point held fast by the ground joins its neighbours by 1e-200 · 1e-200 / 1e200 = 0."""
+    factor = ApproximateCholesky.of_graph(csr_matrix(1e-200 * complete(6)), np.full(6, 1e200))
+    x = factor.solve(np.eye(6))
+    np.testing.assert_allclose(x, 1e-200 * np.eye(6), atol=1e-300)
+    np.testing.assert_array_equal(x, x.T)
+
+
 def test_any_index_type_order_of_entries_and_duplicates():
     L = laplacian(GRAPHS["neighbours"])
     rhs = np.random.default_rng(0).normal(size=200)
@@ -446,6 +468,7 @@ def test_refuses_what_is_no_laplacian(matrix, message):
         (path([-1.0]), [1.0, 1.0], "weights must be finite and not negative"),
         (path([np.inf]), [1.0, 1.0], "weights must be finite and not negative"),
         (path([np.nan]), [1.0, 1.0], "weights must be finite and not negative"),
+        (path([1e308] * 2), [0.0] * 3, "weights must be finite and not negative, and so their sum"),
     ],
 )
 def test_refuses_bad_graphs(weights, excess, message):

@@ -40,8 +40,8 @@ class ApproximateCholesky:
     Notes
     -----
     Row sums below their rounding error are taken for zero. A connected component whose rows all sum
-    to zero is singular along its constants; :meth:`solve` then gives its right-hand sides' and its
-    solution's deviations from their means, as the pseudo-inverse does. Ctrl-C is heeded while
+    to zero is singular along its constants; like the pseudo-inverse, :meth:`solve` ignores the mean
+    of the right-hand side there and returns a solution whose mean is zero. Ctrl-C is heeded while
     factorising.
 
     References
@@ -73,15 +73,11 @@ class ApproximateCholesky:
     """
 
     def __init__(self, matrix: csr_matrix, random_state: Any = 0) -> None:
-        from sklearn.utils import check_random_state
-
-        weights, excess = _split(matrix)
-        seed = check_random_state(random_state).randint(2**63, dtype=np.uint64)
-        self._set(weights, excess, int(seed), None)
+        self._set(*_split(matrix), _seed(random_state), None)
 
     @classmethod
     def of_graph(
-        cls, weights: csr_matrix, excess: ArrayLike, random_state: int = 0
+        cls, weights: csr_matrix, excess: ArrayLike, random_state: Any = 0
     ) -> ApproximateCholesky:
         """Factorise diag(excess) + the Laplacian of `weights`, without rounding the row sums.
 
@@ -91,7 +87,7 @@ class ApproximateCholesky:
             Symmetric (which is not checked) and not negative; the diagonal is ignored.
         excess : array-like of shape (n_samples,)
             Not negative.
-        random_state : int, default=0
+        random_state : int, RandomState or None, default=0
 
         Returns
         -------
@@ -107,11 +103,11 @@ class ApproximateCholesky:
         array([1., 2.])
         """
         factor = cls.__new__(cls)
-        factor._set(*_checked(weights, excess), random_state, None)
+        factor._set(*_checked(weights, excess), _seed(random_state), None)
         return factor
 
     def refreshed(self, weights: csr_matrix, excess: ArrayLike) -> ApproximateCholesky:
-        """Factorise another matrix in the same order of elimination, which takes half the time.
+        """Factorise another matrix in the same order of elimination, which is cheaper.
 
         Meant for weights that change while the pattern stays; another pattern of the same size is
         factorised too, only in an order that does not suit it.
@@ -189,6 +185,16 @@ class ApproximateCholesky:
         return out.reshape(shape)
 
 
+def _seed(random_state: Any) -> int:
+    if not isinstance(random_state, int | np.integer):
+        from sklearn.utils import check_random_state
+
+        random_state = check_random_state(random_state).randint(2**63, dtype=np.uint64)
+    if not 0 <= random_state < 2**64:
+        raise ValueError(f"random_state={random_state!r} must be from 0 to 2**64 - 1")
+    return int(random_state)
+
+
 def _split(matrix: csr_matrix) -> tuple[csr_matrix, Array]:
     """Return the weights and the row sums of a matrix that was found fit."""
     matrix = _canonical(matrix)
@@ -214,8 +220,10 @@ def _checked(weights: csr_matrix, excess: ArrayLike) -> tuple[csr_matrix, Array]
     if values.shape != (n,):
         raise ValueError(f"excess has shape {values.shape}, but there are {n} points")
     _refuse(~((values >= 0.0) & np.isfinite(values)), "has an excess that is negative or infinite")
-    if not (weights.data.min(initial=0.0) >= 0.0 and np.isfinite(weights.data.max(initial=0.0))):
-        raise ValueError("weights must be finite and not negative")
+    with np.errstate(over="ignore"):
+        total = weights.data.sum()
+    if not (weights.data.min(initial=0.0) >= 0.0 and np.isfinite(total)):
+        raise ValueError("weights must be finite and not negative, and so their sum")
     return weights, values
 
 

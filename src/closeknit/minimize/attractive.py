@@ -132,7 +132,7 @@ class AttractiveHessian:
         self.mu = max(_NEGLIGIBLE * smallest, 1e-14 * float(degrees.max(initial=0.0)))
         self.weights = weights
         self._kept_at: NDArray[np.intp] | None
-        self._approximate: ApproximateCholesky | None = None
+        self._approximate: ApproximateCholesky | None = None  # the last one made, here or earlier
         if like is not None and same_pattern(weights, like.weights):
             self._kept_at = like._kept_at
             self._approximate = like._approximate
