@@ -130,6 +130,7 @@ static void bind_entropic(nb::module_& m) {
         "sq_distances"_a, "betas"_a, "sorted"_a, "affinities"_a, "perplexities"_a.none(), "n_jobs"_a);
 }
 
+void bind_linear(nb::module_& m);
 void bind_neighbors(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_grid(nb::module_& m);
@@ -164,6 +165,7 @@ NB_MODULE(_core, m) {
   m.def("sharp_lower_constant", &sharp_lower_constant, "n"_a, "perplexity"_a);
   m.def("simd", [] { return has_avx2() ? "avx2" : "baseline"; });
 
+  bind_linear(m);
   bind_neighbors(m);
   bind_pairs(m);
   bind_grid(m);

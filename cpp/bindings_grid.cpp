@@ -63,6 +63,15 @@ static void bind_nodes(nb::module_& m) {
 }
 
 void bind_grid(nb::module_& m) {
+  m.def("bounding_box",
+        [](Matrix<const double> points, Vector<double> low, Vector<double> high, int n_jobs) {
+          if (low.shape(0) != points.shape(1) || high.shape(0) != points.shape(1))
+            throw nb::value_error("dimensions differ");
+          nb::gil_scoped_release release;
+          bounding_box(points.data(), static_cast<std::int64_t>(points.shape(0)),
+                       static_cast<int>(points.shape(1)), low.data(), high.data(), n_jobs);
+        },
+        "points"_a, "low"_a, "high"_a, "n_jobs"_a);
   m.def("n_strips", [](Vector<const double> origin, Vector<const std::int64_t> size, double spacing,
                        int degree) { return n_strips(make_grid(origin, size, spacing, degree)); },
         "origin"_a, "size"_a, "spacing"_a, "degree"_a);

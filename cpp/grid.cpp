@@ -27,6 +27,30 @@ std::int64_t strip_of(const Grid& grid, double x) {
 
 }  // namespace
 
+void bounding_box(const double* points, std::int64_t n, int d, double* low, double* high,
+                  int n_jobs) {
+  const std::int64_t n_tasks = (n + POINTS_PER_TASK - 1) / POINTS_PER_TASK;
+  std::vector<double> lows(n_tasks * d), highs(n_tasks * d);
+  ThreadPool pool(n_jobs);
+  parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+    double* l = lows.data() + begin / POINTS_PER_TASK * d;
+    double* h = highs.data() + begin / POINTS_PER_TASK * d;
+    std::copy(points + begin * d, points + (begin + 1) * d, l);
+    std::copy(l, l + d, h);
+    for (std::int64_t m = begin; m < end; ++m)
+      for (int c = 0; c < d; ++c) {
+        const double x = points[m * d + c];
+        l[c] = x < l[c] ? x : l[c];
+        h[c] = x > h[c] ? x : h[c];
+      }
+  });
+  for (std::int64_t task = 0; task < n_tasks; ++task)
+    for (int c = 0; c < d; ++c) {
+      low[c] = task ? std::min(low[c], lows[task * d + c]) : lows[c];
+      high[c] = task ? std::max(high[c], highs[task * d + c]) : highs[c];
+    }
+}
+
 std::int64_t n_strips(const Grid& grid) { return (grid.size[0] + STRIP - 1) / STRIP; }
 
 void sort_into_strips(const Grid& grid, const double* points, std::int64_t n, const Strips& strips,

@@ -28,6 +28,10 @@ struct Strips {
   std::int64_t* starts;  // n_strips(grid) + 1
 };
 
+// The smallest and largest coordinates of the points, d each.
+void bounding_box(const double* points, std::int64_t n, int d, double* low, double* high,
+                  int n_jobs);
+
 std::int64_t n_strips(const Grid& grid);
 
 void sort_into_strips(const Grid& grid, const double* points, std::int64_t n, const Strips& strips,

@@ -6,14 +6,16 @@ The one matrix behind the fixed point, the spectral direction, SD− and spectra
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from scipy.sparse import csr_matrix, diags
-from scipy.sparse.csgraph import connected_components
 
-from closeknit.minimize.linear import Factor, factorize
+from closeknit import _core
+from closeknit._threads import effective_n_jobs
+from closeknit.minimize.linear import ApproximateCholesky, Factor, choose_solver, factorize
 from closeknit.minimize.problem import Array, Problem
 
 __all__ = [
@@ -37,19 +39,60 @@ def check_n_neighbors(n_neighbors: int | None, refresh: int | None) -> None:
         raise ValueError(f"refresh={refresh!r} must be None (never) or at least 1 iteration")
 
 
-def keep_strongest(weights: csr_matrix, n_neighbors: int | None) -> csr_matrix:
-    """Keep each edge that is among the κ largest weights of either end; None keeps all."""
+def keep_strongest(
+    weights: csr_matrix, n_neighbors: int | None, n_jobs: int | None = None
+) -> csr_matrix:
+    """Keep each edge that is among the κ largest weights of either end; None keeps all.
+
+    Parameters
+    ----------
+    weights : csr_matrix of shape (n_samples, n_samples)
+        Symmetric; not changed.
+    n_neighbors : int or None
+        κ. Of equal weights the neighbours of lower number are kept.
+    n_jobs : int or None, default=None
+
+    Returns
+    -------
+    csr_matrix
+    """
+    weights = _in_sorted_rows(weights)
+    return _take(weights, _strongest(weights, n_neighbors, n_jobs))
+
+
+def _in_sorted_rows(weights: csr_matrix) -> csr_matrix:
+    weights = csr_matrix(weights, dtype=np.float64)
+    return weights if weights.has_sorted_indices else weights.sorted_indices()
+
+
+def _strongest(
+    weights: csr_matrix, n_neighbors: int | None, n_jobs: int | None = None
+) -> NDArray[np.intp] | None:
+    """Return where the edges to keep are stored, or None for all."""
     if n_neighbors is None or n_neighbors >= weights.shape[0] - 1:
-        return weights
-    rows = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
-    order = np.lexsort((-weights.data, rows))
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order)) - weights.indptr[rows]
-    strong = rank < n_neighbors
-    kept = csr_matrix(
-        (weights.data[strong], (rows[strong], weights.indices[strong])), shape=weights.shape
+        return None
+    keep = np.empty(weights.nnz, dtype=np.uint8)
+    alone = _core.mark_strongest(
+        weights.indptr,
+        weights.indices,
+        weights.data,
+        n_neighbors,
+        keep,
+        effective_n_jobs(n_jobs),
     )
-    return kept.maximum(kept.T).tocsr()
+    if alone >= 0:
+        raise ValueError(f"weights must be symmetric, but row {alone} is not as its column")
+    return np.flatnonzero(keep)
+
+
+def _take(weights: csr_matrix, positions: NDArray[np.intp] | None) -> csr_matrix:
+    """Return the matrix of the entries that are stored at some positions."""
+    if positions is None:
+        return weights
+    indptr = np.searchsorted(positions, weights.indptr).astype(weights.indptr.dtype)
+    return csr_matrix(
+        (weights.data[positions], weights.indices[positions], indptr), shape=weights.shape
+    )
 
 
 class AttractiveHessian:
@@ -68,9 +111,18 @@ class AttractiveHessian:
     weights : csr_matrix of shape (n_samples, n_samples)
     n_neighbors : int or None
         κ; None for all.
+    like : AttractiveHessian or None, default=None
+        The same for earlier weights. If they were stored at the same places, the edges it kept are
+        kept again; :meth:`factorize` then reuses its order of elimination.
     """
 
-    def __init__(self, weights: csr_matrix, n_neighbors: int | None = None) -> None:
+    def __init__(
+        self,
+        weights: csr_matrix,
+        n_neighbors: int | None = None,
+        like: AttractiveHessian | None = None,
+    ) -> None:
+        weights = _in_sorted_rows(weights)
         degrees = np.asarray(weights.sum(axis=1)).ravel()
         alone = ~(degrees > 0.0)
         typical = float(degrees[~alone].mean()) if not alone.all() else 1.0
@@ -78,7 +130,15 @@ class AttractiveHessian:
         # The second term only matters where degrees differ by a factor of more than 1e4; Cholesky
         # would fail without it.
         self.mu = max(_NEGLIGIBLE * smallest, 1e-14 * float(degrees.max(initial=0.0)))
-        self.kept = keep_strongest(weights, n_neighbors)
+        self.weights = weights
+        self._kept_at: NDArray[np.intp] | None
+        self._approximate: ApproximateCholesky | None = None  # the last one made, here or earlier
+        if like is not None and same_pattern(weights, like.weights):
+            self._kept_at = like._kept_at
+            self._approximate = like._approximate
+        else:
+            self._kept_at = _strongest(weights, n_neighbors)
+        self.kept = _take(weights, self._kept_at)
         self.degrees = np.where(alone, typical, degrees)
 
         label, floats = _floating_components(self.kept, degrees)
@@ -95,8 +155,13 @@ class AttractiveHessian:
         """4(D⁺ − W_κ) + μI; the rigid motions are treated apart."""
         return (diags(4.0 * self.degrees + self.mu) - 4.0 * self.kept).tocsr()
 
-    def factorize(self, solver: str = "auto") -> Factor:
+    def factorize(self, solver: str = "auto", random_state: int = 0) -> Factor:
         """Factorise the matrix, with more of μ should rounding make it indefinite."""
+        if solver == "auto" and self.kept.nnz > 0:
+            n = len(self.degrees)
+            solver = choose_solver(n, self.kept.nnz + n)
+        if solver == "approximate":
+            return self._factorize_approximately(random_state)
         matrix = self.matrix
         extra = self.mu
         for _ in range(6):
@@ -106,6 +171,19 @@ class AttractiveHessian:
                 extra *= 100.0
                 matrix = matrix + diags(np.full(matrix.shape[0], extra))
         return factorize(matrix, solver)
+
+    def _factorize_approximately(self, random_state: int) -> ApproximateCholesky:
+        weights = csr_matrix(
+            (4.0 * self.kept.data, self.kept.indices, self.kept.indptr), shape=self.kept.shape
+        )
+        cut = self.degrees - np.asarray(self.kept.sum(axis=1)).ravel()
+        excess = 4.0 * np.maximum(cut, 0.0) + self.mu
+        earlier = self._approximate
+        if earlier is None:
+            self._approximate = ApproximateCholesky.of_graph(weights, excess, random_state)
+        else:
+            self._approximate = earlier.refreshed(weights, excess)
+        return self._approximate
 
     def __matmul__(self, V: Array) -> Array:
         """Return B·V, rigid motions included."""
@@ -126,18 +204,17 @@ def _floating_components(
     kept: csr_matrix, degrees: Array
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Return each point's component, and which components no cut weight holds in place."""
-    edges = kept.tocoo()
-    strong = edges.data > _NEGLIGIBLE * np.minimum(degrees[edges.row], degrees[edges.col])
-    graph = csr_matrix(
-        (edges.data[strong], (edges.row[strong], edges.col[strong])), shape=kept.shape
-    )
-    _, label = connected_components(graph, directed=False)
+    label = np.empty(kept.shape[0], dtype=np.int32)
+    _core.label_components(kept.indptr, kept.indices, kept.data, degrees, _NEGLIGIBLE, label)
     cut = degrees - np.asarray(kept.sum(axis=1)).ravel()
     return label, np.bincount(label, cut) <= _NEGLIGIBLE * np.bincount(label, degrees)
 
 
 class AttractiveSolver:
-    """B⁻¹ with a cached factor, rebuilt every `refresh` calls where the weights depend on X."""
+    """B⁻¹ with a cached factor, rebuilt every `refresh` calls where the weights depend on X.
+
+    Which edges count as the κ strongest is decided once, at the first X.
+    """
 
     def __init__(
         self,
@@ -146,26 +223,27 @@ class AttractiveSolver:
         n_neighbors: int | None,
         solver: str = "auto",
         refresh: int | None = None,
+        random_state: int = 0,
     ) -> None:
         self._n_neighbors = n_neighbors
         self._solver = solver
         self._refresh = refresh
-        self._build(problem.attractive_weights(X))
+        self._random_state = random_state
+        self._build(problem.attractive_weights(X), None)
 
-    def _build(self, weights: csr_matrix) -> None:
+    def _build(self, weights: csr_matrix, like: AttractiveHessian | None) -> None:
         self._age = 0
-        self._weights = weights
-        self._hessian = AttractiveHessian(weights, self._n_neighbors)
-        self._factor = self._hessian.factorize(self._solver)
+        self._hessian = AttractiveHessian(weights, self._n_neighbors, like)
+        self._factor = self._hessian.factorize(self._solver, self._random_state)
 
     def keep_up(self, problem: Problem, X: Array) -> None:
         """Count an iteration, and refactorise if it is time and the weights have changed."""
         if self._refresh is not None and self._age >= self._refresh:
             weights = problem.attractive_weights(X)
-            if same_weights(weights, self._weights):
+            if same_weights(weights, self._hessian.weights):
                 self._age = 0
             else:
-                self._build(weights)
+                self._build(weights, like=self._hessian)
         self._age += 1
 
     def solve(self, G: Array) -> Array:
@@ -176,6 +254,13 @@ class AttractiveSolver:
 
 def same_weights(a: csr_matrix, b: csr_matrix) -> bool:
     """Whether two weight matrices are equal, at once if they are one object."""
-    return a is b or (
-        a.nnz == b.nnz and np.array_equal(a.data, b.data) and np.array_equal(a.indices, b.indices)
-    )
+    return a is b or (_equal(a.data, b.data) and same_pattern(a, b))
+
+
+def same_pattern(a: csr_matrix, b: csr_matrix) -> bool:
+    """Whether two matrices store entries at the same places, at once if they share them."""
+    return _equal(a.indptr, b.indptr) and _equal(a.indices, b.indices)
+
+
+def _equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    return a is b or np.array_equal(a, b)

@@ -49,7 +49,7 @@ def resolve_direction(direction: str | Direction) -> Direction:
     --------
     >>> from closeknit.minimize.directions import resolve_direction
     >>> resolve_direction("spectral")
-    SpectralDirection(n_neighbors=None, solver='auto', refresh=None)
+    SpectralDirection(n_neighbors=None, solver='auto', refresh=None, random_state=0)
     """
     if isinstance(direction, Direction):
         return direction

@@ -1,23 +1,32 @@
 """Linear systems with a symmetric positive definite matrix: factorise once, solve often.
 
-Every factorisation is a :class:`Factor`, made by :func:`factorize`; a further one (such as an
-approximate Cholesky factorisation) is one more class and one more entry of ``SOLVERS``.
+Every factorisation is a :class:`Factor`, made by :func:`factorize`; a further one is one more class
+and one more entry of ``SOLVERS``.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import splu
 
+from closeknit.minimize.approximate_cholesky import ApproximateCholesky
 from closeknit.minimize.problem import Array
 
-__all__ = ["SOLVERS", "Factor", "check_solver", "conjugate_gradients", "factorize"]
+__all__ = [
+    "SOLVERS",
+    "ApproximateCholesky",
+    "Factor",
+    "check_solver",
+    "choose_solver",
+    "conjugate_gradients",
+    "factorize",
+]
 
 
 class Factor(Protocol):
@@ -83,6 +92,7 @@ class SparseFactor:
 SOLVERS: dict[str, Callable[[csr_matrix], Factor]] = {
     "dense": DenseCholesky,
     "sparse": SparseFactor,
+    "approximate": ApproximateCholesky,
 }
 
 #: Below this many points the dense factorisation is as fast as any (0.04 s, 1 ms a solve).
@@ -90,6 +100,11 @@ _SMALL = 1_000
 #: With more entries per row than this, fill makes the sparse factor of a neighbour graph nearly
 #: dense and five times slower to compute than LAPACK's (2,000 points in 10-d, 44 entries a row).
 _FILLS = 40
+#: Above this many points exact factors of a neighbour graph cost ten times the approximate one and
+#: more, in seconds and in milliseconds a solve (benchmarks/factors.py).
+_LARGE = 3_000
+#: A graph with more than this share of all pairs is as well factorised as a full array.
+_FULL = 1 / 8
 
 
 def check_solver(solver: str) -> None:
@@ -98,14 +113,46 @@ def check_solver(solver: str) -> None:
         raise ValueError(f"unknown solver {solver!r}; use 'auto', {', '.join(map(repr, SOLVERS))}")
 
 
-def factorize(matrix: csr_matrix, solver: str = "auto") -> Factor:
+def choose_solver(n: int, nnz: int) -> str:
+    """Return what ``solver="auto"`` means for the Laplacian of a graph.
+
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    nnz : int
+        Stored entries of the matrix.
+
+    Returns
+    -------
+    {"dense", "sparse", "approximate"}
+
+    Examples
+    --------
+    >>> from closeknit.minimize.linear import choose_solver
+    >>> choose_solver(500, 5_500), choose_solver(2_000, 22_000), choose_solver(70_000, 770_000)
+    ('dense', 'sparse', 'approximate')
+    """
+    if n <= _SMALL or nnz > _FULL * n * n:
+        return "dense"
+    if n > _LARGE:
+        return "approximate"
+    return "dense" if nnz > _FILLS * n else "sparse"
+
+
+def factorize(matrix: csr_matrix, solver: str = "auto", random_state: Any = 0) -> Factor:
     """Factorise a symmetric positive definite matrix.
 
     Parameters
     ----------
     matrix : csr_matrix of shape (n_samples, n_samples)
-    solver : {"auto", "dense", "sparse"}, default="auto"
-        ``"auto"`` takes the dense one for few points or many neighbours per point.
+    solver : {"auto", "dense", "sparse", "approximate"}, default="auto"
+        ``"approximate"`` is for Laplacians with something or nothing added to the diagonal, and
+        solves with a matrix near the given one: see :class:`ApproximateCholesky`. ``"auto"`` takes
+        it above 3,000 points if the matrix is such a one and not nearly full; below, the dense
+        factorisation for few points or many neighbours per point, and otherwise the sparse one.
+    random_state : int, RandomState or None, default=0
+        For the approximate factorisation.
 
     Returns
     -------
@@ -118,6 +165,9 @@ def factorize(matrix: csr_matrix, solver: str = "auto") -> Factor:
         If the factor would not fit.
     scipy.linalg.LinAlgError
         If the matrix is not numerically positive definite.
+    ValueError
+        If ``solver="approximate"`` and the matrix has positive entries off the diagonal or
+        negative row sums.
 
     Examples
     --------
@@ -129,11 +179,17 @@ def factorize(matrix: csr_matrix, solver: str = "auto") -> Factor:
            [0.25]])
     """
     check_solver(solver)
-    n = matrix.shape[0]
+    if solver == "approximate":
+        return ApproximateCholesky(matrix, random_state)
     if matrix.nnz == np.count_nonzero(matrix.diagonal()):
         return DiagonalFactor(matrix)
     if solver == "auto":
-        solver = "dense" if n <= _SMALL or matrix.nnz > _FILLS * n else "sparse"
+        solver = choose_solver(matrix.shape[0], matrix.nnz)
+        if solver == "approximate":
+            try:
+                return ApproximateCholesky(matrix, random_state)
+            except ValueError:  # not a Laplacian
+                solver = "sparse"
     return SOLVERS[solver](matrix)
 
 
@@ -155,7 +211,7 @@ def _physical_memory() -> int | None:
 def _too_large(n: int, needs: str) -> str:
     return (
         f"factorising the Laplacian of {n} points needs {needs}; keep fewer neighbours, "
-        "as in SpectralDirection(n_neighbors=7), or use direction='lbfgs'"
+        "as in SpectralDirection(n_neighbors=7), or take solver='approximate'"
     )
 
 

@@ -21,11 +21,14 @@ class SpectralDirection(Direction):
     n_neighbors : int or None, default=None
         κ: off the diagonal only weights among the κ largest of either end are kept. None keeps all;
         0 is :class:`FixedPoint`. Larger is a better direction, smaller a cheaper factor.
-    solver : {"auto", "dense", "sparse"}, default="auto"
+    solver : {"auto", "dense", "sparse", "approximate"}, default="auto"
         How to factorise; see :func:`closeknit.minimize.linear.factorize`.
     refresh : int or None, default=None
         Iterations after which the factor is rebuilt if L⁺ has changed, as it does for Student
-        kernels. None keeps the one of the start, as the paper does.
+        kernels; which weights are the κ strongest is decided at the start. None keeps the factor of
+        the start, as the paper does.
+    random_state : int, default=0
+        For the approximate factorisation; the same number gives the same steps.
 
     Examples
     --------
@@ -44,6 +47,7 @@ class SpectralDirection(Direction):
     n_neighbors: int | None = None
     solver: str = "auto"
     refresh: int | None = None
+    random_state: int = 0
 
     def __post_init__(self) -> None:
         check_n_neighbors(self.n_neighbors, self.refresh)
@@ -51,7 +55,9 @@ class SpectralDirection(Direction):
 
     def start(self, problem: Problem, X: Array) -> Descent:
         """Factorise at X."""
-        solver = AttractiveSolver(problem, X, self.n_neighbors, self.solver, self.refresh)
+        solver = AttractiveSolver(
+            problem, X, self.n_neighbors, self.solver, self.refresh, self.random_state
+        )
         return Spectral(problem, solver)
 
 

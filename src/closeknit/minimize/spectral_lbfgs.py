@@ -25,7 +25,7 @@ class SpectralLBFGS(Direction):
     ----------
     memory : int, default=100
         Curvature pairs kept, as in :class:`LBFGS`.
-    n_neighbors, solver, refresh
+    n_neighbors, solver, refresh, random_state
         As in :class:`SpectralDirection`.
 
     Examples
@@ -41,6 +41,7 @@ class SpectralLBFGS(Direction):
     n_neighbors: int | None = None
     solver: str = "auto"
     refresh: int | None = None
+    random_state: int = 0
 
     preferred_step: ClassVar[Step] = StrongWolfe(c2=0.9)
 
@@ -51,7 +52,9 @@ class SpectralLBFGS(Direction):
 
     def start(self, problem: Problem, X: Array) -> Descent:
         """Factorise at X, and begin without any pair."""
-        solver = AttractiveSolver(problem, X, self.n_neighbors, self.solver, self.refresh)
+        solver = AttractiveSolver(
+            problem, X, self.n_neighbors, self.solver, self.refresh, self.random_state
+        )
         return _SpectralQuasiNewton(problem, self.memory, solver)
 
 

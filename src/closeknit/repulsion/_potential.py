@@ -33,11 +33,11 @@ class Box:
     scale: Resolution
 
     @classmethod
-    def around(cls, X: Array, scale: Resolution, margin: float = 0.0) -> Box:
-        """Return the smallest box whose splines cover X and a margin."""
+    def between(cls, low: Array, high: Array, scale: Resolution) -> Box:
+        """Return the smallest box whose splines cover all from the corner `low` to `high`."""
         reach = (scale.degree + 1) // 2
-        first = np.floor((X.min(axis=0) - margin) / scale.spacing).astype(np.int64) - reach
-        last = np.ceil((X.max(axis=0) + margin) / scale.spacing).astype(np.int64) + reach
+        first = np.floor(low / scale.spacing).astype(np.int64) - reach
+        last = np.ceil(high / scale.spacing).astype(np.int64) + reach
         last[-1] += _LANES[scale.degree] - scale.degree - 1
         size = np.array([_rounded(int(n)) for n in last - first + 1], dtype=np.int64)
         return cls(first * scale.spacing, size, scale)

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.exceptions import CloseknitWarning
 from closeknit.kernels import Kernel
@@ -126,7 +127,7 @@ class GridRepulsion:
     def potential(self, X: Array, kernel: Kernel) -> Potential | None:
         """Return φ over the bounding box of X in one piece, or None where no grid can serve."""
         X = np.ascontiguousarray(X, dtype=np.float64)
-        plan = self._plan(X, (kernel,))
+        plan = self._plan(X, kernel, whole=True)
         return None if plan is None else self._make(X, None, *plan[0])
 
     def _potentials(
@@ -134,30 +135,34 @@ class GridRepulsion:
     ) -> list[Potential] | None:
         """Return potentials that add up to φ, or None where no grid can serve."""
         X = np.ascontiguousarray(X, dtype=np.float64)
-        parts = split(kernel)
-        if parts is None or np.ptp(X, axis=0).max() < _LARGE * kernel.width:
-            parts = (kernel,)
-        plan = self._plan(X, parts)
+        plan = self._plan(X, kernel)
         return None if plan is None else [self._make(X, point_weights, *part) for part in plan]
 
-    def _plan(self, X: Array, kernels: tuple[Kernel, ...]) -> list[tuple[Kernel, Box]] | None:
-        """Lay out a grid for every kernel, unless they would be too large."""
-        if not 1 <= X.shape[1] <= 3:
+    def _plan(
+        self, X: Array, kernel: Kernel, whole: bool = False
+    ) -> list[tuple[Kernel, Box]] | None:
+        """Lay out a grid for the kernel or each of its parts, unless they would be too large."""
+        d = X.shape[1]
+        if not 1 <= d <= 3 or resolution(kernel, self.accuracy) is None:
             return None
+        low, high = np.empty(d), np.empty(d)
+        _core.bounding_box(X, low, high, effective_n_jobs(self.n_jobs))
+        extent = float((high - low).max())
+        parts = None if whole or extent < _LARGE * kernel.width else split(kernel)
         plan, needed = [], 0.0
-        for kernel in kernels:
-            scale = resolution(kernel, self.accuracy)
+        for part in parts or (kernel,):
+            scale = resolution(part, self.accuracy)
             if scale is None:
                 return None
-            plan.append((kernel, Box.around(X, scale)))
-            cells = float(np.prod(plan[-1][1].padded(kernel), dtype=float))
+            plan.append((part, Box.between(low, high, scale)))
             # Nodes, two copies on the way through Fourier space, and the kernel's transform.
-            needed += 3.5 * cells * np.dtype(self.dtype).itemsize
+            cells = 3.5 * float(np.prod(plan[-1][1].padded(part), dtype=float))
+            needed += cells * np.dtype(self.dtype).itemsize
         if needed <= self.max_memory:
             return plan
         warnings.warn(
-            f"a map {np.ptp(X, axis=0).max():.3g} wide needs a grid of {needed / 2**30:.3g} GiB; "
-            "summing all pairs exactly instead, which is slow for many points. Raise "
+            f"a map {extent:.3g} wide needs a grid of {needed / 2**30:.3g} GiB; summing all pairs "
+            "exactly instead, which is slow for many points. Raise "
             f"max_memory={self.max_memory:.3g} or accuracy={self.accuracy:.3g}",
             CloseknitWarning,
             stacklevel=4,

@@ -1,0 +1,187 @@
+"""The attractive Hessian's building blocks, and its approximate factor at work."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from closeknit import _core
+from closeknit.minimize import SpectralDirection, SpectralLBFGS, Springs, minimize
+from closeknit.minimize.attractive import AttractiveHessian, AttractiveSolver, keep_strongest
+from closeknit.minimize.linear import ApproximateCholesky
+
+
+def symmetric(n, seed, ties=False, density=0.4):
+    rng = np.random.default_rng(seed)
+    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < density), 1)
+    return csr_matrix(np.ceil(3 * (W + W.T)) if ties else W + W.T)
+
+
+def plain_strongest(W, k):
+    """Sort every row by weight, equal ones by number, and take either end's choice."""
+    W = W.toarray()
+    rank = np.argsort(np.argsort(-W, axis=1, kind="stable"), axis=1)
+    chosen = (rank < k) & (W > 0)
+    return np.where(chosen | chosen.T, W, 0.0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 25), st.integers(0, 30), st.integers(0, 2**32), st.booleans())
+def test_keep_strongest_against_sorting(n, k, seed, ties):
+    W = symmetric(n, seed, ties)
+    for n_jobs in (1, 3):
+        kept = keep_strongest(W, k, n_jobs=n_jobs)
+        np.testing.assert_array_equal(kept.toarray(), plain_strongest(W, k))
+        kept.check_format(full_check=True)
+
+
+def test_keep_strongest_on_many_rows_and_threads():
+    W = symmetric(3000, 0, density=0.01)
+    one = keep_strongest(W, 4, n_jobs=1)
+    two = keep_strongest(W, 4, n_jobs=2)
+    np.testing.assert_array_equal(one.indices, two.indices)
+    np.testing.assert_array_equal(one.indptr, two.indptr)
+    assert one.nnz < W.nnz / 3
+
+
+def test_keep_strongest_with_wide_indices_and_unsorted_rows():
+    W = symmetric(30, 0)
+    expected = plain_strongest(W, 2)
+    wide = csr_matrix(W)
+    wide.indptr, wide.indices = W.indptr.astype(np.int64), W.indices.astype(np.int64)
+    np.testing.assert_array_equal(keep_strongest(wide, 2).toarray(), expected)
+    unsorted = csr_matrix(W)
+    for i in range(30):
+        row = slice(W.indptr[i], W.indptr[i + 1])
+        unsorted.indices[row] = unsorted.indices[row][::-1].copy()
+        unsorted.data[row] = unsorted.data[row][::-1].copy()
+    unsorted.has_sorted_indices = False
+    before = unsorted.indices.copy()
+    np.testing.assert_array_equal(keep_strongest(unsorted, 2).toarray(), expected)
+    np.testing.assert_array_equal(unsorted.indices, before)
+
+
+def test_keep_strongest_refuses_half_a_graph():
+    with pytest.raises(ValueError, match="must be symmetric, but row 0 is not as its column"):
+        keep_strongest(csr_matrix(np.triu(np.ones((5, 5)), 1)), 1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 40), st.integers(0, 2**32), st.sampled_from([0.0, 0.2]))
+def test_components_against_scipy(n, seed, share):
+    W = symmetric(n, seed, density=0.05)
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    labels = np.empty(n, dtype=np.int32)
+    count = _core.label_components(W.indptr, W.indices, W.data, degrees, share, labels)
+    strong = W.toarray() > share * np.minimum.outer(degrees, degrees)
+    expected_count, expected = connected_components(csr_matrix(strong), directed=False)
+    assert count == expected_count
+    np.testing.assert_array_equal(labels, expected)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        ([0, 1, 3], [1, 0], [1.0, 1.0]),
+        ([0, 2, 1], [1, 0], [1.0, 1.0]),
+        ([1, 1, 2], [1, 0], [1.0, 1.0]),
+        ([0, 1, 2], [1, 2], [1.0, 1.0]),
+        ([0, 1, 2], [-1, 0], [1.0, 1.0]),
+    ],
+)
+def test_the_core_refuses_broken_matrices(arrays):
+    indptr, indices = (np.array(a, dtype=np.int32) for a in arrays[:2])
+    with pytest.raises(ValueError, match=r"not those of a matrix|out of range"):
+        _core.approximate_cholesky(indptr, indices, np.array(arrays[2]), np.ones(2), 0, None)
+
+
+class Stretching:
+    """Springs whose weights fall with their length, as those of Student kernels do."""
+
+    def __init__(self, W):
+        self.W = W
+
+    def attractive_weights(self, X):
+        rows = np.repeat(np.arange(len(X)), np.diff(self.W.indptr))
+        gap = X[rows] - X[self.W.indices]
+        data = self.W.data / (1.0 + np.einsum("ij,ij->i", gap, gap))
+        return csr_matrix((data, self.W.indices, self.W.indptr), shape=self.W.shape)
+
+
+def test_refresh_reuses_edges_and_order_and_follows_the_weights(monkeypatch):
+    problem = Stretching(symmetric(60, 0))
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(2, 60, 2))
+    refreshed = []
+    real = ApproximateCholesky.refreshed
+    monkeypatch.setattr(
+        ApproximateCholesky, "refreshed", lambda *args: refreshed.append(1) or real(*args)
+    )
+    solver = AttractiveSolver(problem, X, 3, "approximate", refresh=1)
+    solver.keep_up(problem, X)
+    first = solver.solve(X)
+    solver.keep_up(problem, X)  # nothing has changed
+    assert not refreshed
+    np.testing.assert_array_equal(solver.solve(X), first)
+    solver.keep_up(problem, Y)
+    assert len(refreshed) == 1
+    second = solver.solve(X)
+    assert np.vdot(second, X) > 0
+    assert abs(second - first).max() > 1e-3 * abs(first).max()
+
+
+def test_kept_edges_are_those_of_the_first_weights():
+    problem = Stretching(symmetric(60, 0))
+    X, Y = np.random.default_rng(0).normal(size=(2, 60, 2))
+    first = AttractiveHessian(problem.attractive_weights(X), 3)
+    second = AttractiveHessian(problem.attractive_weights(Y), 3, like=first)
+    np.testing.assert_array_equal(second.kept.indices, first.kept.indices)
+    full = problem.attractive_weights(Y).toarray()
+    pattern = first.kept.toarray() > 0
+    np.testing.assert_array_equal(second.kept.toarray(), np.where(pattern, full, 0.0))
+    other = AttractiveHessian(symmetric(60, 1), 3, like=first)  # another graph: chosen anew
+    np.testing.assert_array_equal(other.kept.toarray(), plain_strongest(symmetric(60, 1), 3))
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 3])
+def test_approximate_direction_descends(n_neighbors):
+    W = symmetric(60, 0)
+    rng = np.random.default_rng(0)
+    problem = Springs(W, np.zeros((60, 2)))
+    for seed in range(5):
+        direction = SpectralDirection(n_neighbors, solver="approximate", random_state=seed)
+        G = rng.normal(size=(60, 2))
+        P = direction.start(problem, G).step_towards(G, 0.0, G)
+        assert np.vdot(P, G) < 0
+
+
+@pytest.mark.parametrize("make", [SpectralDirection, SpectralLBFGS])
+def test_approximate_minimisation_arrives_and_repeats(make):
+    W = symmetric(60, 0)
+    targets = np.random.default_rng(0).normal(size=(60, 2))
+    springs = Springs(W, targets - targets.mean(axis=0), stiffness=0.5)
+    runs = [
+        minimize(springs, np.zeros((60, 2)), make(solver="approximate", random_state=s), tol=0)
+        for s in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(runs[0].X, runs[1].X)
+    assert (runs[0].X != runs[2].X).any()
+    for run in runs:
+        np.testing.assert_allclose(run.X, springs.solution(), atol=1e-3)
+
+
+def test_degrees_of_very_different_size():
+    rng = np.random.default_rng(0)
+    scale = 10.0 ** rng.uniform(-8, 8, size=40)
+    W = np.triu(rng.random((40, 40)) * np.sqrt(np.outer(scale, scale)), 1)
+    problem = Springs(W + W.T, np.zeros((40, 2)))
+    G = rng.normal(size=(40, 2))
+    G -= G.mean(axis=0)
+    direction = SpectralDirection(solver="approximate")
+    P = direction.start(problem, G).step_towards(G, 0.0, G)
+    assert np.isfinite(P).all()
+    assert np.vdot(P, G) < 0
