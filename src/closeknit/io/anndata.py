@@ -193,14 +193,15 @@ def affinities(
         K = _perplexity_for(found, perplexity, neighbors_key)
         # The estimator looks only at the number of rows of X when neighbours are given.
         X, used = np.zeros((found.n_samples, 1)), {"neighbors_key": neighbors_key}
-        options = {"neighbors": found, **options}
+        metric = adata.uns.get(neighbors_key, {}).get("params", {}).get("metric", "euclidean")
+        options = {"metric": metric, **options, "neighbors": found}
     estimator = EntropicAffinities(K, **options).fit(X)
     k = adata.n_obs - 1 if estimator.neighbors_ is None else estimator.neighbors_.n_neighbors
     connectivities_key, distances_key = f"{key_added}_connectivities", f"{key_added}_distances"
     adata.obsp[connectivities_key] = sparse.csr_matrix(symmetrize(estimator.affinities_))
     keys = {"connectivities_key": connectivities_key}
     if estimator.neighbors_ is not None:
-        adata.obsp[distances_key] = _sorted(estimator.neighbors_.to_graph())
+        adata.obsp[distances_key] = estimator.neighbors_.to_graph()
         keys["distances_key"] = distances_key
     adata.obs[f"{key_added}_sigma"] = estimator.sigmas_
     params = {"n_neighbors": k + 1, "method": "entropic", "perplexity": K}
@@ -375,12 +376,6 @@ def _perplexity_for(found: Neighbors, perplexity: float | None, key: str) -> flo
             "neighbors_key"
         )
     return float(perplexity)
-
-
-def _sorted(graph: Any) -> Any:
-    """With columns in order, as AnnData's own matrices have them."""
-    graph.sort_indices()
-    return graph
 
 
 def _storable(options: dict[str, Any]) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     path.read_text(), written_already
     ('1 2 3', False)
     """
-    target = Path(os.path.realpath(path))
+    target = Path(path)
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -78,6 +78,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with target.open("wb") as file:
                 yield file
             return
+        target = Path(os.path.realpath(target))
         temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
             with temporary.open("wb") as file:

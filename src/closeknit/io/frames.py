@@ -203,5 +203,5 @@ def _labels(column: Any) -> NDArray[Any]:
         return _numbers(column)
     if dtype.is_nested():
         raise DataError(f"column {column.name!r} holds {dtype}; leave it out of the frame")
-    cells = ("" if cell is None or cell != cell else str(cell) for cell in column.to_list())
-    return np.array(list(cells), dtype=object)
+    cells = zip(column.to_list(), column.is_null().to_list(), strict=True)
+    return np.array(["" if missing else str(cell) for cell, missing in cells], dtype=object)

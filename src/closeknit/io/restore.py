@@ -82,9 +82,10 @@ def _strings(entry: Any, value: Any, named: Any) -> Any:
 
 
 def _sparse(entry: Any, value: Any, named: Any) -> Any:
-    parts = tuple(value(entry[name]) for name in ("data", "indices", "indptr"))
-    make = sparse.csr_array if entry["array"] else sparse.csr_matrix
-    matrix = make(parts, shape=tuple(entry["shape"]))
+    matrix = (sparse.csr_array if entry["array"] else sparse.csr_matrix)(tuple(entry["shape"]))
+    # One by one, because the constructor would shorten indices of 64 bits.
+    for name in ("data", "indices", "indptr"):
+        setattr(matrix, name, value(entry[name]))
     matrix.check_format(full_check=True)
     return matrix
 

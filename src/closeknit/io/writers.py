@@ -166,9 +166,18 @@ def _write_text(path: Path, X: NDArray[Any], names: list[str], extras: Columns) 
     columns = _all_columns(X, names, extras)
     delimiter = "\t" if ".tsv" in path.name.lower() else ","
     with replacing(path) as file, _text_layer(file, path) as text:
-        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        writer = csv.writer(
+            text, delimiter=delimiter, lineterminator="\n", quoting=_quoting(columns)
+        )
         writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+def _quoting(columns: Columns) -> Any:
+    """Quotes where they are needed; the csv module would forget them around a carriage return."""
+    texts = (column for column in columns.values() if column.dtype.kind in "OU")
+    returns = any("\r" in str(cell) for column in texts for cell in column.tolist())
+    return csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
 
 
 @contextmanager
