@@ -17,7 +17,7 @@ from closeknit.io import from_anndata, neighbors_from_anndata, read_table
 from closeknit.neighbors import find_neighbors
 
 DIGITS, DIGIT = load_digits(return_X_y=True)
-DIGITS, DIGIT = DIGITS[:300].astype(np.float32), DIGIT[:300]
+DIGITS, DIGIT = DIGITS[:150].astype(np.float32), DIGIT[:150]
 
 
 def scanpy_neighbors(adata, n_neighbors=46, key_added=None):
@@ -42,7 +42,7 @@ def scanpy_neighbors(adata, n_neighbors=46, key_added=None):
 def adata():
     obs = pd.DataFrame(
         {"digit": pd.Categorical(DIGIT.astype(str)), "n_counts": DIGITS.sum(axis=1)},
-        index=[f"cell-{i}" for i in range(300)],
+        index=[f"cell-{i}" for i in range(150)],
     )
     made = anndata.AnnData(DIGITS.copy(), obs=obs)
     made.obsm["X_pca"] = PCA(20, random_state=0).fit_transform(DIGITS)
@@ -80,7 +80,7 @@ def test_missing_values(adata):
     adata.X[3, 2] = np.nan
     with pytest.raises(DataError, match="row 3, column '2'"):
         from_anndata(adata, "X")
-    assert from_anndata(adata, "X", missing="drop").n_samples == 299
+    assert from_anndata(adata, "X", missing="drop").n_samples == 149
 
 
 def test_backed_data(adata, tmp_path):
@@ -163,7 +163,7 @@ def test_perplexity_must_fit_scanpy_s_neighbours(adata):
 
 def test_dense_affinities(adata):
     ck.io.anndata.affinities(adata, perplexity=15, n_neighbors=None)
-    assert adata.obsp["entropic_connectivities"].shape == (300, 300)
+    assert adata.obsp["entropic_connectivities"].shape == (150, 150)
     assert "distances_key" not in adata.uns["entropic"]
 
 
@@ -198,7 +198,7 @@ def test_tsne_of_scanpy_s_neighbours(adata):
 def test_other_keys_and_copies(adata):
     before = adata.copy()
     made = ck.io.anndata.tsne(adata, use_rep="X", key_added="X_mine", copy=True, max_iter=3)
-    assert made.obsm["X_mine"].shape == (300, 2)
+    assert made.obsm["X_mine"].shape == (150, 2)
     assert made.uns["X_mine"]["params"]["use_rep"] == "X"
     assert "X_tsne" not in made.obsm
     assert set(adata.obsm) == set(before.obsm)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import io
 import json
@@ -203,7 +204,7 @@ SEARCHES = {
 @pytest.mark.filterwarnings("ignore:Data was converted to boolean")
 def test_every_way_to_search(tmp_path, search):
     """Indices are built anew from the points they searched, with the same answers."""
-    data, options = SEARCHES[search]
+    data, options = copy.deepcopy(SEARCHES[search])  # a given index is fitted
     data = data.astype(float)
     model = EntropicAffinities(5, **{"random_state": 0, **options}).fit(data)
     assert_same_model(model, tmp_path, data[:9])
@@ -370,6 +371,16 @@ def test_foreign_objects_are_refused(tmp_path, options, saying):
 def test_a_callback_can_be_taken_off(tmp_path):
     model = ck.TSNE(max_iter=2, callback=lambda state: False, **FEW).fit(X)
     assert_same_model(model.set_params(callback=None), tmp_path)
+
+
+def test_callbacks_of_scikit_learn_are_left_out(tmp_path):
+    """They watch a fit, and are no part of what was fitted."""
+    model = ck.TSNE(max_iter=2, **FEW).fit(X)
+    expected = model.transform(NEW)
+    model._skl_callbacks = [print]  # as set_callbacks does where scikit-learn has it
+    loaded = round_trip(model, tmp_path)
+    assert vars(model).keys() - vars(loaded).keys() == {"_skl_callbacks"}
+    same(loaded.transform(NEW), expected)
 
 
 def test_other_things_are_refused(tmp_path):
@@ -549,8 +560,8 @@ def test_changed_arrays(tmp_path, saved):
     refuses(pack(tmp_path / "m", without), "its part arrays/0.npy is missing")
     refuses(with_part(npy(np.zeros((80, 9)))), r"shape \(80, 9\) and type float64, not \(80, 10\)")
     refuses(with_part(npy(np.zeros((80, 10), "f4"))), "type float32, not")
-    refuses(with_part(saved["arrays/0.npy"][:-8]), "bytes, not what")
-    refuses(with_part(saved["arrays/0.npy"] + b"more"), "bytes, not what")
+    refuses(with_part(saved["arrays/0.npy"][:-8]), "has not the length")
+    refuses(with_part(saved["arrays/0.npy"] + b"more"), "has not the length")
     refuses(with_part(b"nonsense"), "damaged")
     huge = npy(np.zeros((80, 10))).replace(b"(80, 10)", b"(1<<40,)")
     refuses(with_part(huge), "damaged")

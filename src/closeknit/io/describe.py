@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from closeknit.exceptions import ModelError
-from closeknit.io.registry import ESTIMATORS, INDICES, dataclasses, parameters_of
+from closeknit.io.registry import ESTIMATORS, INDICES, NOT_SAVED, dataclasses, parameters_of
 from closeknit.kernels import KERNELS
 
 __all__ = ["PLAIN", "Description"]
@@ -163,7 +163,8 @@ class Description:
     def _estimator(self, value: Any, where: str) -> dict[str, Any]:
         name = type(value).__name__
         parameters = value.get_params(deep=False)
-        attributes = {key: vars(value)[key] for key in vars(value) if key not in parameters}
+        left_out = {*parameters, *NOT_SAVED}
+        attributes = {key: kept for key, kept in vars(value).items() if key not in left_out}
         declared = ESTIMATORS[name]
         fitted = any(key in attributes for key in declared.required)
         missing = [key for key in declared.required if key not in attributes]

@@ -27,6 +27,7 @@ __all__ = ["FORMAT_VERSION", "load", "save"]
 FORMAT_VERSION = 1
 _FORMAT = "closeknit model"
 _DESCRIPTION = "model.json"
+_CHUNK = 2**24  # bytes read at a time, so that an array is not in memory twice
 
 
 def save(model: Any, path: str | Path) -> None:
@@ -183,7 +184,11 @@ def _read_array(archive: zipfile.ZipFile, entry: dict[str, Any]) -> NDArray[Any]
                 f"its part {name} has shape {found_shape} and type {found}, "
                 f"not {shape} and {dtype} as its description says"
             )
-        content = bytearray(member.read())
-    if len(content) != int(np.prod(shape, dtype=object)) * dtype.itemsize:
-        raise ModelError(f"its part {name} holds {len(content)} bytes, not what {shape} needs")
+        size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+        if info.file_size - member.tell() != size:
+            raise ModelError(f"its part {name} has not the length that {shape} needs")
+        content = memoryview(bytearray(size))
+        for start in range(0, size, _CHUNK):
+            content[start : start + _CHUNK] = member.read(min(_CHUNK, size - start))
+        member.read()  # at the end the checksum is looked at
     return np.ndarray(shape, dtype, content, order="F" if fortran else "C")

@@ -26,7 +26,7 @@ from closeknit.embeddings import (
 )
 from closeknit.neighbors import ApproximateIndex, ExactIndex, PairwiseIndex, PrecomputedIndex
 
-__all__ = ["ESTIMATORS", "INDICES", "Fitted", "dataclasses", "parameters_of"]
+__all__ = ["ESTIMATORS", "INDICES", "NOT_SAVED", "Fitted", "dataclasses", "parameters_of"]
 
 Shapes = Mapping[str, tuple[str, ...] | str | None]
 
@@ -96,6 +96,9 @@ ESTIMATORS: Mapping[str, Fitted] = MappingProxyType(
         )
     }
 )
+
+#: scikit-learn's callbacks watch a fit; they are no part of what was fitted.
+NOT_SAVED = ("_skl_callbacks",)
 
 #: Indices, and what they keep of the data they were fitted to; the data come first.
 INDICES: Mapping[type, tuple[str, ...]] = MappingProxyType(

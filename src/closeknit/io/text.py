@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,7 +24,8 @@ from closeknit.io.table import Selection, Table, assemble, default_names
 
 __all__ = ["read_text"]
 
-_BLOCK = 4096
+#: Rows that are converted together; more would not fit into a processor's cache.
+_BLOCK = 1024
 _DELIMITERS = ",;\t|"
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "missing"})
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")  # int64 has room for 18 digits
@@ -32,10 +34,13 @@ _CODE = re.compile("0[0-9]+")  # 007 is a name
 
 @dataclass(frozen=True)
 class _Block:
-    """Some rows, as columns of text, and the line each row ends on."""
+    """Some rows of text, and the line each of them ends on."""
 
-    columns: list[tuple[str, ...]]
+    rows: list[list[str]]
     lines: list[int]
+
+    def column(self, i: int) -> list[str]:
+        return [row[i] for row in self.rows]
 
 
 def read_text(
@@ -144,10 +149,10 @@ def _blocks(rows: Iterator[list[str]], reader: Any, names: Sequence[str]) -> Ite
         cells.append(row)
         lines.append(reader.line_num)
         if len(cells) == _BLOCK:
-            yield _Block(list(zip(*cells, strict=True)), lines)
+            yield _Block(cells, lines)
             cells, lines = [], []
     if cells:
-        yield _Block(list(zip(*cells, strict=True)), lines)
+        yield _Block(cells, lines)
 
 
 def _read_rows(names: list[str], blocks: Iterator[_Block], selection: Selection) -> Table:
@@ -159,14 +164,11 @@ def _read_rows(names: list[str], blocks: Iterator[_Block], selection: Selection)
         if numeric is None:
             numeric = _find_numeric(names, block, selection)
             texts = {name: [] for i, name in enumerate(names) if i not in set(numeric)}
-        part = np.empty((len(block.lines), len(numeric)))
-        for place, column in enumerate(numeric):
-            part[:, place] = _to_numbers(block, column, names[column])
-        numbers.append(part)
+        numbers.append(_to_numbers(block, numeric, names))
         lines += block.lines
         for i, name in enumerate(names):
             if name in texts:
-                texts[name].extend(block.columns[i])
+                texts[name] += block.column(i)
     if numeric is None:
         raise DataError("it has a header, but no rows; write or download it again")
     return assemble(
@@ -183,28 +185,34 @@ def _read_rows(names: list[str], blocks: Iterator[_Block], selection: Selection)
 def _find_numeric(names: Sequence[str], block: _Block, selection: Selection) -> list[int]:
     numeric = []
     apart = selection.apart(names)
-    for i, cells in enumerate(block.columns):
-        if names[i] in apart:
+    for i, name in enumerate(names):
+        if name in apart:
             continue
+        cells = block.column(i)
         present = [cell for cell in cells if cell.strip().lower() not in _MISSING]
         count = sum(map(_is_number, present))
         if 0 < count < len(present) <= 2 * count:
-            place = next(
-                j for j, cell in enumerate(cells) if cell in present and not _is_number(cell)
-            )
-            raise _not_a_number(cells[place], block.lines[place], names[i])
+            wrong = next(cell for cell in present if not _is_number(cell))
+            raise _not_a_number(wrong, block.lines[cells.index(wrong)], name)
         # A column in which nothing is present counts as numeric, to be reported as missing.
         if count == len(present):
             numeric.append(i)
     return numeric
 
 
-def _to_numbers(block: _Block, column: int, name: str) -> Any:
-    cells = block.columns[column]
+def _to_numbers(block: _Block, numeric: list[int], names: Sequence[str]) -> NDArray[np.float64]:
+    if not numeric:
+        return np.empty((len(block.rows), 0))
+    rows = list(map(itemgetter(*numeric), block.rows))
     try:
-        return np.fromiter(map(float, cells), np.float64, len(cells))
-    except ValueError:
-        return [_to_number(cell, line, name) for cell, line in zip(cells, block.lines, strict=True)]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), -1)
+    except ValueError:  # some are missing, or worse
+        return np.array(
+            [
+                [_to_number(row[i], line, names[i]) for i in numeric]
+                for row, line in zip(block.rows, block.lines, strict=True)
+            ]
+        )
 
 
 def _to_number(cell: str, line: int, name: str) -> float:
