@@ -76,6 +76,15 @@ def test_tables(adata, tmp_path, on_disk):
         table("X_umap")
 
 
+def test_names_that_are_not_unique(adata):
+    """AnnData allows them; then genes are numbered, and cells keep their names."""
+    adata.var_names = ["gene"] * 64
+    adata.obs_names = ["cell"] * 150
+    table = from_anndata(adata, "X")
+    assert table.feature_names[:2] == ("x0", "x1")
+    assert table.ids.tolist() == ["cell"] * 150
+
+
 def test_missing_values(adata):
     adata.X[3, 2] = np.nan
     with pytest.raises(DataError, match="row 3, column '2'"):

@@ -90,6 +90,7 @@ def test_pandas_extension_types():
 def test_a_pandas_index_is_what_rows_are_called():
     frame = pd.DataFrame({"a": [1.0, 2.0]}, index=["first", "second"])
     assert from_frame(frame).ids.tolist() == ["first", "second"]
+    assert from_frame(frame.set_axis(["same", "same"])).ids.tolist() == ["same", "same"]
     assert from_frame(frame.reset_index(drop=True)).ids is None
     assert from_frame(frame.assign(name=["u", "v"]), ids="name").ids.tolist() == ["u", "v"]
 

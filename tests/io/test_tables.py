@@ -248,6 +248,9 @@ def test_sparse_npz(tmp_path, make):
     assert isinstance(table.X, sparse.csr_matrix)
     np.testing.assert_array_equal(table.X.toarray(), X.toarray())
     np.testing.assert_array_equal(table.column("x3"), X.toarray()[:, 3])
+    some = read_table(tmp_path / "a.npz", features=["x5"], labels=["x3"])
+    assert some.X.shape == (20, 1)
+    np.testing.assert_array_equal(some.labels["x3"], X.toarray()[:, 3])
 
 
 @pytest.mark.parametrize("missing", ["error", "drop"])
@@ -344,6 +347,7 @@ def test_pictures(tmp_path, suffix):
     assert (table.kind, table.feature_names) == ("image", ("row", "column", "red", "green", "blue"))
     np.testing.assert_array_equal(table.X[:, :2], [(i, j) for i in range(4) for j in range(5)])
     np.testing.assert_allclose(table.X[:, 2:], rgb.reshape(-1, 3), rtol=1e-15)
+    assert read_table(path, features=["red"]).X.shape == (20, 1)
 
 
 def test_grey_deep_and_transparent_pictures(tmp_path):
@@ -412,6 +416,8 @@ def test_unknown_endings(write):
         assert ".parquet" in fails("the ending .* is unknown", write(name, b"x"))
     with pytest.raises(ValueError, match=r"key='X' has a meaning for \.npz and \.h5ad"):
         read_table(write("a.csv", "a\n1\n"), key="X")
+    with pytest.raises(ValueError, match="delimiter and header have a meaning for text files"):
+        read_table(write("a.npy", b""), header=True)
     assert kind_of("A.JPG") == "image"
 
 

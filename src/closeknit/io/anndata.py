@@ -11,11 +11,11 @@ What `affinities` leaves behind has the form of ``sc.pp.neighbors``, so that
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from closeknit.exceptions import DataError
@@ -367,7 +367,7 @@ def _perplexity_for(found: Neighbors, perplexity: float | None, key: str) -> flo
     """A perplexity that the stored neighbours allow."""
     k = found.n_neighbors
     if perplexity is None:
-        return min(30.0, k / 3.0) if k > 3 else 1.0 + k / 4.0
+        return min(30.0, k / 3.0)
     if not perplexity < k:
         raise ValueError(
             f"perplexity={perplexity:g} needs more than that many neighbours per point, but "
@@ -397,13 +397,14 @@ def _to_table(adata: Any, key: str | None, selection: Selection, kind: str) -> T
     if 0 in X.shape:
         raise DataError(f"{key!r} has shape {X.shape}, which holds no numbers")
     X = X.astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
-    whole = key == "X" or key in adata.layers
-    names = tuple(map(str, adata.var_names)) if whole else default_names(X.shape[1])
+    names = default_names(X.shape[1])
+    # The names of genes need not be all different; then numbers must do.
+    if (key == "X" or key in adata.layers) and adata.var_names.is_unique:
+        names = tuple(map(str, adata.var_names))
     # Annotations may be called like genes; then the gene has the name.
-    labels: dict[str, NDArray[Any]] = {
-        name: column for name, column in label_columns(adata.obs).items() if name not in names
-    }
-    ids = {"": np.asarray(adata.obs_names, dtype=object)} if selection.ids is None else {}
-    others = {**ids, **labels}
-    order = [*ids, *names, *labels]
+    taken = set(names)
+    labels = {name: c for name, c in label_columns(adata.obs).items() if name not in taken}
+    others = {"": np.asarray(adata.obs_names, dtype=object), **labels}
+    selection = selection if selection.ids is not None else replace(selection, ids="")
+    order = ["", *names, *labels]
     return assemble(X, names, others, order=order, selection=selection, kind=kind)

@@ -149,6 +149,7 @@ def _to_table(frame: Any, selection: Selection) -> Table:
     index = _named_rows(wrapped) if selection.ids is None else None
     if index is not None:
         order, columns = ["", *order], [index, *columns]
+        selection = replace(selection, ids="")
     return _assemble(columns, order, selection)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from closeknit.exceptions import DataError
 from closeknit.io.extras import require
 from closeknit.io.files import reading
-from closeknit.io.table import Table
+from closeknit.io.table import Selection, Table, assemble
 
 __all__ = ["read_image", "read_pixels"]
 
@@ -44,12 +44,13 @@ def read_image(path: str | Path) -> NDArray[np.float64]:
         return _load(path)
 
 
-def read_pixels(path: Path) -> Table:
+def read_pixels(path: Path, *, selection: Selection) -> Table:
     """One row for each pixel, in raster order: where it is, and its colour.
 
     Parameters
     ----------
     path : Path
+    selection : Selection
 
     Returns
     -------
@@ -64,16 +65,16 @@ def read_pixels(path: Path) -> Table:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "red.png")
     ...     Image.new("RGB", (2, 1), "red").save(path)
-    ...     read_pixels(path).X
+    ...     read_pixels(path, selection=Selection()).X
     array([[  0.,   0., 255.,   0.,   0.],
            [  0.,   1., 255.,   0.,   0.]])
     """
     image = _load(path)
     colours = image.reshape(image.shape[0] * image.shape[1], -1)
     places = np.indices(image.shape[:2]).reshape(2, -1).T
-    names = ("grey",) if colours.shape[1] == 1 else ("red", "green", "blue")
+    names = ("row", "column", *(("grey",) if image.ndim == 2 else ("red", "green", "blue")))
     X = np.hstack([places, 255.0 * colours])
-    return Table(X, ("row", "column", *names), kind="image")
+    return assemble(X, names, {}, order=names, selection=selection, kind="image")
 
 
 def _load(path: str | Path) -> NDArray[np.float64]:

@@ -43,6 +43,11 @@ class Fitted:
         number itself. Equal symbols must be equal numbers. None is anything.
     optional : tuple of str
         Attributes that exist only sometimes.
+
+    Examples
+    --------
+    >>> ESTIMATORS["TSNE"].required["embedding_"]
+    ('n', 'd')
     """
 
     cls: type

@@ -81,8 +81,7 @@ class Table:
         if name in self.labels:
             return self.labels[name]
         if name in self.feature_names:
-            values = self.X[:, [self.feature_names.index(name)]]
-            return (values.toarray() if sparse.issparse(values) else np.asarray(values)).ravel()
+            return _column(self.X, self.feature_names.index(name))
         raise DataError(_unknown([name], [*self.labels, *self.feature_names]))
 
 
@@ -95,6 +94,11 @@ class Selection:
     features, labels : collection of str or None, default=None
     ids : str or None, default=None
     missing : {"error", "drop"}, default="error"
+
+    Examples
+    --------
+    >>> sorted(Selection(labels=["class"]).apart(["id", "height", "class"]))
+    ['class', 'id']
     """
 
     features: Collection[str] | None = None
@@ -177,11 +181,12 @@ def assemble(
     position = {name: i for i, name in enumerate(names)}
 
     def values(name: str) -> NDArray[Any]:
-        return others[name] if name in others else np.asarray(X[:, position[name]])
+        return others[name] if name in others else _column(X, position[name])
 
     ids_name = _find_ids(order, values, selection)
     features = _choose_features(names, order, selection)
-    labels = {name: values(name) for name in order if name not in features and name != ids_name}
+    taken = {*features, ids_name}
+    labels = {name: values(name) for name in order if name not in taken}
     ids = None if ids_name is None else values(ids_name)
     columns = [position[name] for name in features]
     X = X if columns == list(range(X.shape[1])) else X[:, columns]
@@ -190,6 +195,11 @@ def assemble(
         X, ids = X[keep], None if ids is None else ids[keep]
         labels = {name: column[keep] for name, column in labels.items()}
     return Table(X, tuple(features), labels, ids, kind)
+
+
+def _column(X: Any, i: int) -> NDArray[Any]:
+    column = X[:, [i]]
+    return np.asarray(column.toarray() if sparse.issparse(column) else column).ravel()
 
 
 def _check_names(order: Sequence[str], selection: Selection) -> None:
@@ -224,7 +234,8 @@ def _all_different(column: NDArray[Any]) -> bool:
 
 def _choose_features(names: Sequence[str], order: Sequence[str], selection: Selection) -> list[str]:
     if selection.features is not None:
-        text = [name for name in selection.features if name not in names]
+        numeric = set(names)
+        text = [name for name in selection.features if name not in numeric]
         if text:
             raise DataError(f"column {text[0]!r} is not numeric; choose others as features")
         return list(selection.features)

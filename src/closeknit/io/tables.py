@@ -132,6 +132,8 @@ def read_table(
     kind = kind_of(path)
     if key is not None and kind not in ("npz", "h5ad"):
         raise ValueError(f"key={key!r} has a meaning for .npz and .h5ad files only, not {path}")
+    if (delimiter is not None or header is not None) and kind != "text":
+        raise ValueError(f"delimiter and header have a meaning for text files only, not {path}")
     with reading(path):
         return _read(path, kind, selection, key, delimiter, header)
 
@@ -147,7 +149,7 @@ def _read(
     if kind == "text":
         from closeknit.io.text import read_text
 
-        if delimiter is None and ".tsv" in path.suffixes:
+        if delimiter is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
             delimiter = "\t"
         return read_text(path, delimiter=delimiter, header=header, selection=selection)
     if kind == "parquet":
@@ -161,7 +163,7 @@ def _read(
     if kind == "image":
         from closeknit.io.images import read_pixels
 
-        return read_pixels(path)
+        return read_pixels(path, selection=selection)
     from closeknit.io import arrays
 
     if kind == "npz":

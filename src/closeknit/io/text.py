@@ -163,7 +163,7 @@ def _read_rows(names: list[str], blocks: Iterator[_Block], selection: Selection)
     for block in blocks:
         if numeric is None:
             numeric = _find_numeric(names, block, selection)
-            texts = {name: [] for i, name in enumerate(names) if i not in set(numeric)}
+            texts = {names[i]: [] for i in sorted({*range(len(names))} - {*numeric})}
         numbers.append(_to_numbers(block, numeric, names))
         lines += block.lines
         for i, name in enumerate(names):

@@ -164,7 +164,7 @@ def _all_columns(X: NDArray[Any], names: list[str], extras: Columns) -> Columns:
 
 def _write_text(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -> None:
     columns = _all_columns(X, names, extras)
-    delimiter = "\t" if ".tsv" in path.name.lower() else ","
+    delimiter = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
     with replacing(path) as file, _text_layer(file, path) as text:
         writer = csv.writer(
             text, delimiter=delimiter, lineterminator="\n", quoting=_quoting(columns)
