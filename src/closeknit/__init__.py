@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from closeknit import affinities, graphs, neighbors
+    from closeknit import affinities, exceptions, graphs, io, neighbors
     from closeknit.affinities import (
         EntropicAffinities,
         bandwidth_bounds,
@@ -47,7 +47,9 @@ __all__ = [
     "bandwidth_bounds",
     "directions",
     "entropic_affinities",
+    "exceptions",
     "graphs",
+    "io",
     "neighbors",
     "solve_bandwidths",
 ]
@@ -57,6 +59,7 @@ _MODULES = {
     "directions": "minimize.directions",
     "exceptions": "exceptions",
     "graphs": "graphs",
+    "io": "io",
     "neighbors": "neighbors",
 }
 _HOME = {

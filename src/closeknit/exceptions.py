@@ -1,6 +1,48 @@
-"""Warnings that closeknit raises, so that users can filter them by class."""
+"""Errors and warnings that closeknit raises, so that users can catch and filter them by class.
 
-__all__ = ["CloseknitWarning", "NoBandwidthWarning"]
+Wrong parameters and arrays raise plain `ValueError` and `TypeError`, as scikit-learn's do. The
+errors here concern the world around the library: files, and packages that may not be installed.
+"""
+
+__all__ = [
+    "CloseknitError",
+    "CloseknitWarning",
+    "DataError",
+    "MissingDependencyError",
+    "ModelError",
+    "NoBandwidthWarning",
+    "OutputError",
+]
+
+
+class CloseknitError(Exception):
+    """Base class of errors whose message tells the user what to do; one line each.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> try:
+    ...     ck.io.read_table("missing.csv")
+    ... except ck.exceptions.CloseknitError as error:
+    ...     print(error)
+    cannot read missing.csv: there is no such file; check the path
+    """
+
+
+class DataError(CloseknitError, ValueError):
+    """A file or frame does not hold the data that were asked for."""
+
+
+class ModelError(CloseknitError, ValueError):
+    """A model cannot be saved, or a file does not hold a model that can be loaded."""
+
+
+class OutputError(CloseknitError, OSError):
+    """A file cannot be written; what was there before is untouched."""
+
+
+class MissingDependencyError(CloseknitError, ImportError):
+    """A package that is not installed is needed; the message says how to install it."""
 
 
 class CloseknitWarning(UserWarning):

@@ -101,7 +101,7 @@ def test_demo_reports_a_place_it_cannot_write_to(tmp_path, output):
     (tmp_path / "a-file").write_text("in the way")
     (tmp_path / "a-folder").mkdir()
     result = closeknit_command("demo", "--output", output, cwd=tmp_path)
-    assert_fails(result, 1, saying="choose another --output")
+    assert_fails(result, 1, saying="choose another file")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a-file", "a-folder"]
 
 

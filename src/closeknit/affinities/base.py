@@ -75,9 +75,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         self._check_parameters()
         # An index that is given, or a graph, does not care how many features there are.
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
-        )
+        X = self._validate(X, ensure_min_samples=2)
         n = X.shape[0]
         k = self._count_neighbors(n)
         self._check_count(n - 1 if k is None else k)
@@ -122,7 +120,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         csr_matrix or ndarray of shape (n_new, n_samples)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = self._validate(X, reset=False)
         if self._index is None:
             raise ValueError(
                 "transform needs a neighbour search, but this estimator was fitted on given "
@@ -257,6 +255,12 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "lower n_neighbors or use n_neighbors='auto'"
             )
         return int(k)
+
+    def _validate(self, X: Any, **options: Any) -> Any:
+        # In C order: sums in the order of memory would give a frame of columns other bits than the
+        # same array of rows.
+        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **options}
+        return validate_data(self, X, order="C", **options)
 
     def _check_count(self, k: int) -> None:
         """Check that `k` neighbours suffice; subclasses know for what."""

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from closeknit.cli.errors import CommandError
-from closeknit.cli.files import replacing
+from closeknit.io.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

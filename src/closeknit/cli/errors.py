@@ -6,12 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from closeknit.exceptions import CloseknitError
+
 __all__ = ["CommandError", "reported_errors"]
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 
-class CommandError(Exception):
+class CommandError(CloseknitError):
     """A failure the user can do something about.
 
     Parameters
@@ -29,15 +31,16 @@ class CommandError(Exception):
 
 @contextmanager
 def reported_errors() -> Iterator[None]:
-    """Turn `CommandError` and Ctrl-C into one line on stderr and an exit code.
+    """Turn errors that say what to do, and Ctrl-C, into one line on stderr and an exit code.
 
     Every command body runs inside its own, because Typer would end an interrupted command
     without a word; `main` adds one for what happens before a command starts.
     """
     try:
         yield
-    except CommandError as error:
-        _exit(" ".join(str(error).split()), error.exit_code)
+    except CloseknitError as error:
+        code = error.exit_code if isinstance(error, CommandError) else 1
+        _exit(" ".join(str(error).split()), code)
     except KeyboardInterrupt:
         _exit("interrupted", INTERRUPTED)
 

@@ -110,8 +110,15 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
             Ctrl-C and `time_limit` keep the best embedding so far; see `stopped_because_`.
         """
         self._check_parameters()
+        # In C order, because a start by PCA sums in the order of memory: a frame of columns must
+        # give the bits of the same array of rows.
         X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_min_samples=2,
         )
         check_n_components(self.n_components, X.shape[0])
         P, self.affinity_estimator_ = fit_affinities(self, X)

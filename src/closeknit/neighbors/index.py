@@ -91,18 +91,22 @@ class _EuclideanIndex(ABC):
         -------
         self
         """
-        X = check_data(X)
+        self._points: Data = GEOMETRIES[self.metric].points(check_data(X))
+        self._build()
+        return self
+
+    def _build(self) -> None:
+        """Derive everything else from the points; saved indices are loaded by this, too."""
         n_threads = effective_n_jobs(self.n_jobs)
         self._geometry: Geometry = GEOMETRIES[self.metric]
-        self._n_samples, self._n_features = X.shape
-        points = self._geometry.points(X)
+        points = self._points
+        self._n_samples, self._n_features = points.shape
         self._dtype = points.dtype
         self._sparse = sp.issparse(points)
         self._places = self._find_places(points, n_threads)
         if self._places is not None:
             points = points[self._places.first]
         self._engine = self._make_engine(points, n_threads, Reporter(self.verbose))
-        return self
 
     def self_neighbors(self, n_neighbors: int) -> Neighbors:
         """Find each fitted point's nearest other points.
@@ -262,6 +266,20 @@ class ApproximateIndex(_EuclideanIndex):
         self.target_recall = target_recall
         self.random_state = random_state
 
+    def fit(self, X: Any) -> Self:
+        """Take the points among which to search.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array-like or sparse matrix
+
+        Returns
+        -------
+        self
+        """
+        self._seed = seed_of(self.random_state)
+        return super().fit(X)
+
     def _make_engine(self, points: Data, n_threads: int, report: Reporter) -> Engine:
         addend = self._geometry.addend(points)
         if sp.issparse(points):
@@ -269,5 +287,4 @@ class ApproximateIndex(_EuclideanIndex):
             report(f"sparse rows are searched exactly, {points.shape[0]} points")
             return SparseEngine(points, addend, data_scale(points), n_threads, report)
         report(f"approximate search, recall {self.target_recall:g}, {points.shape[0]} points")
-        seed = seed_of(self.random_state)
-        return SketchEngine(points, addend, self.target_recall, seed, n_threads, report)
+        return SketchEngine(points, addend, self.target_recall, self._seed, n_threads, report)

@@ -1,0 +1,154 @@
+"""Files that are either written whole or left as they were, and errors that say what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from closeknit.exceptions import CloseknitError, DataError, OutputError
+
+__all__ = ["reading", "replacing"]
+
+_WRITING_ADVICE = {
+    errno.ENOENT: "create the folder first",
+    errno.ENOTDIR: "part of the path is a file, not a folder",
+    errno.EISDIR: "it is a folder, add a file name",
+    errno.EACCES: "change the permissions of the folder",
+    errno.EPERM: "change the permissions of the folder",
+    errno.EROFS: "the disk is read-only",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.ENAMETOOLONG: "shorten the name",
+}
+_READING_ADVICE = {
+    errno.ENOENT: "there is no such file; check the path",
+    errno.ENOTDIR: "part of the path is a file, not a folder; check the path",
+    errno.EISDIR: "it is a folder; give the path of a file in it",
+    errno.EACCES: "you may not read it; change its permissions",
+    errno.EPERM: "you may not read it; change its permissions",
+}
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file beside `path` that takes its place only when the block has succeeded.
+
+    Whatever ends the block early, an error, a full disk or Ctrl-C, leaves nothing behind and what
+    was at `path` as it was. A place that cannot be written to fails before the block does any work.
+
+    Parameters
+    ----------
+    path : str or path
+        A link is followed. Something that is not a file, such as ``/dev/stdout``, is written to
+        directly.
+
+    Yields
+    ------
+    binary file
+
+    Raises
+    ------
+    OutputError
+        Saying why it cannot be written, and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from closeknit.io.files import replacing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "numbers.txt")
+    ...     with replacing(path) as file:
+    ...         _ = file.write(b"1 2 3")
+    ...         written_already = path.exists()
+    ...     path.read_text(), written_already
+    ('1 2 3', False)
+    """
+    target = Path(path)
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.exists() and not target.is_file():
+            with target.open("wb") as file:
+                yield file
+            return
+        target = Path(os.path.realpath(target))
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            with temporary.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())  # a full disk may show only here
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except CloseknitError:
+        raise  # from the block, and says already what to do
+    except OSError as error:
+        raise OutputError(_cannot_write(path, error)) from error
+
+
+@contextmanager
+def reading(
+    path: str | os.PathLike[str], failure: type[CloseknitError] = DataError
+) -> Iterator[None]:
+    """Turn the ways in which reading a file can fail into one line saying what to do.
+
+    Parameters
+    ----------
+    path : str or path
+    failure : type, default=DataError
+        What to raise.
+
+    Raises
+    ------
+    DataError or another `failure`
+        Also for one that is raised inside, which need not name the file.
+
+    Examples
+    --------
+    >>> from closeknit.io.files import reading
+    >>> with reading("scores.csv"):
+    ...     raise EOFError("compressed file ended early")
+    Traceback (most recent call last):
+    closeknit.exceptions.DataError: cannot read scores.csv: it is damaged or incomplete ...
+    """
+    try:
+        if Path(path).is_dir():  # Windows would speak of permissions
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        yield
+    except failure as error:
+        raise failure(f"cannot read {path}: {error}") from error
+    except CloseknitError:
+        raise
+    except UnicodeDecodeError as error:
+        raise failure(
+            f"cannot read {path}: it is not UTF-8 text (byte {error.start}); save it as UTF-8"
+        ) from error
+    except OSError as error:
+        advice = _READING_ADVICE.get(error.errno or 0)
+        raise failure(f"cannot read {path}: {advice or _damaged(error)}") from error
+    except MemoryError as error:
+        raise failure(
+            f"cannot read {path}: it needs more memory than there is; read a part of the data"
+        ) from error
+    except (ValueError, EOFError, KeyError, zlib.error, zipfile.BadZipFile) as error:
+        raise failure(f"cannot read {path}: {_damaged(error)}") from error
+
+
+def _cannot_write(path: str | os.PathLike[str], error: OSError) -> str:
+    advice = _WRITING_ADVICE.get(error.errno or 0)
+    reason = error.strerror or str(error)
+    ways = f"{advice}, or choose another file" if advice else "choose another file"
+    return f"cannot write {path}: {reason}; {ways}"
+
+
+def _damaged(error: Exception) -> str:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return f"it is damaged or incomplete ({reason}); write or download it again"

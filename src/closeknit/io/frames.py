@@ -1,0 +1,208 @@
+"""Frames of pandas, Polars and Arrow, all alike; narwhals speaks to each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from closeknit.exceptions import DataError
+from closeknit.io.extras import require
+from closeknit.io.table import Selection, Table, assemble
+
+__all__ = ["from_frame", "label_columns", "read_parquet", "to_frame_like"]
+
+
+def from_frame(
+    frame: Any,
+    *,
+    features: Collection[str] | None = None,
+    labels: Collection[str] | None = None,
+    ids: str | None = None,
+    missing: str = "error",
+) -> Table:
+    """Take the numbers, labels and identifiers out of a frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or another that narwhals knows
+        It is not modified.
+    features, labels, ids, missing
+        As in `read_table`. A pandas index that is more than a count is taken for the identifiers.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from closeknit.io import from_frame
+    >>> table = from_frame(pl.DataFrame({"a": [1, 2], "b": [0.5, 1.5], "kind": ["x", "y"]}))
+    >>> table.X
+    array([[1. , 0.5],
+           [2. , 1.5]])
+    >>> table.labels["kind"]
+    array(['x', 'y'], dtype=object)
+    """
+    return _to_table(frame, Selection(features, labels, ids, missing))
+
+
+def to_frame_like(frame: Any, embedding: ArrayLike, columns: Sequence[str] | None = None) -> Any:
+    """Put an embedding into a frame of the same kind as the data's.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or another that narwhals knows
+        Where the data came from. A pandas index is kept.
+    embedding : array-like of shape (n_samples, n_components)
+    columns : sequence of str or None, default=None
+        Names of the components; None is "x0", "x1" and so on.
+
+    Returns
+    -------
+    frame of the same kind, of shape (n_samples, n_components)
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from closeknit.io import to_frame_like
+    >>> data = pd.DataFrame({"a": [1.0, 2.0]}, index=["first", "second"])
+    >>> to_frame_like(data, [[0.5, 0.1], [0.7, 0.2]], ["left", "up"])
+            left   up
+    first    0.5  0.1
+    second   0.7  0.2
+    """
+    import narwhals as nw
+
+    wrapped = _wrap(frame)
+    values = np.asarray(embedding)
+    if values.ndim != 2 or values.shape[0] != wrapped.shape[0]:
+        raise ValueError(
+            f"the embedding has shape {values.shape}, but the frame has {wrapped.shape[0]} rows"
+        )
+    names = [f"x{i}" for i in range(values.shape[1])] if columns is None else list(columns)
+    if len(names) != values.shape[1]:
+        raise ValueError(f"{len(names)} column names for {values.shape[1]} components")
+    new = nw.from_dict(
+        {name: np.ascontiguousarray(values[:, i]) for i, name in enumerate(names)},
+        backend=wrapped.implementation,
+    )
+    native = nw.to_native(new)
+    index = nw.maybe_get_index(wrapped)
+    if index is not None:
+        native.index = index
+    return native
+
+
+def read_parquet(path: Path, *, selection: Selection) -> Table:
+    """Read a Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+    selection : Selection
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import polars as pl
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "data.parquet")
+    ...     pl.DataFrame({"a": [1.0, 2.0]}).write_parquet(path)
+    ...     read_parquet(path, selection=Selection()).feature_names
+    ('a',)
+    """
+    parquet = require("pyarrow.parquet", "frames", "reading Parquet needs pyarrow")
+    if path.stat().st_size == 0:
+        raise DataError("it is empty; write or download it again")
+    return replace(_to_table(parquet.read_table(path), selection), kind="parquet")
+
+
+def label_columns(frame: Any) -> dict[str, NDArray[Any]]:
+    """Every column of a frame as a label.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> label_columns(pd.DataFrame({"n": [1, 2]}))
+    {'n': array([1, 2])}
+    """
+    wrapped = _wrap(frame)
+    return {str(name): _labels(wrapped[name]) for name in wrapped.columns}
+
+
+def _to_table(frame: Any, selection: Selection) -> Table:
+    wrapped = _wrap(frame)
+    if not wrapped.shape[0]:
+        raise DataError(f"there are no rows, only {wrapped.shape[1]} columns")
+    order = [str(name) for name in wrapped.columns]
+    columns = [wrapped[name] for name in wrapped.columns]
+    index = _named_rows(wrapped) if selection.ids is None else None
+    if index is not None:
+        order, columns = ["", *order], [index, *columns]
+        selection = replace(selection, ids="")
+    return _assemble(columns, order, selection)
+
+
+def _wrap(frame: Any) -> Any:
+    nw = require("narwhals", "frames", "frames of pandas, Polars and Arrow need narwhals")
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        lazy = ": call collect() first" if hasattr(frame, "collect") else ""
+        raise TypeError(
+            f"expected a frame of pandas, Polars or Arrow, got {type(frame).__name__}{lazy}"
+        ) from error
+
+
+def _named_rows(wrapped: Any) -> Any:
+    """The index of a pandas frame as a series, unless it only counts."""
+    import narwhals as nw
+
+    index = nw.maybe_get_index(wrapped)
+    if index is None or type(index).__name__ == "RangeIndex" or index.nlevels > 1:
+        return None
+    return nw.from_native(index.to_series(), series_only=True)
+
+
+def _assemble(columns: list[Any], order: list[str], selection: Selection) -> Table:
+    apart = selection.apart(order)
+    pairs = list(zip(order, columns, strict=True))
+    numeric = [(name, c) for name, c in pairs if c.dtype.is_numeric() and name not in apart]
+    others = {n: _labels(c) for n, c in pairs if n in apart or not c.dtype.is_numeric()}
+    single = bool(numeric) and all(str(column.dtype) == "Float32" for _, column in numeric)
+    X = np.empty((len(columns[0]), len(numeric)), dtype=np.float32 if single else np.float64)
+    for i, (_, column) in enumerate(numeric):
+        X[:, i] = _numbers(column)
+    names = [name for name, _ in numeric]
+    return assemble(X, names, others, order=order, selection=selection, kind="frame")
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    import narwhals as nw
+
+    if column.null_count():
+        return column.cast(nw.Float64).fill_null(float("nan")).to_numpy()
+    return column.to_numpy()
+
+
+def _labels(column: Any) -> NDArray[Any]:
+    """Numbers and truth values as they are, the rest as text."""
+    dtype = column.dtype
+    if not column.null_count() and (dtype.is_numeric() or str(dtype) == "Boolean"):
+        return np.asarray(column.to_numpy())
+    if dtype.is_numeric():
+        return _numbers(column)
+    if dtype.is_nested():
+        raise DataError(f"column {column.name!r} holds {dtype}; leave it out of the frame")
+    cells = zip(column.to_list(), column.is_null().to_list(), strict=True)
+    return np.array(["" if missing else str(cell) for cell, missing in cells], dtype=object)

@@ -1,0 +1,172 @@
+"""Read a table, whatever file it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from closeknit.exceptions import DataError
+from closeknit.io.files import reading
+from closeknit.io.table import Selection, Table
+
+__all__ = ["kind_of", "read_table"]
+
+_KINDS = {
+    ".csv": "text",
+    ".tsv": "text",
+    ".txt": "text",
+    ".parquet": "parquet",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".mtx": "matrix market",
+    ".h5ad": "h5ad",
+    ".png": "image",
+    ".jpg": "image",
+    ".jpeg": "image",
+    ".tif": "image",
+    ".tiff": "image",
+    ".bmp": "image",
+}
+_MAY_BE_COMPRESSED = ("text", "matrix market")
+
+
+def kind_of(path: str | Path) -> str:
+    """What a file holds, judged by its ending.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    {"text", "parquet", "npy", "npz", "matrix market", "h5ad", "image"}
+
+    Examples
+    --------
+    >>> from closeknit.io import kind_of
+    >>> kind_of("cells.h5ad"), kind_of("table.csv.gz")
+    ('h5ad', 'text')
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        inner = _KINDS.get(Path(path.stem).suffix.lower())
+        if inner in _MAY_BE_COMPRESSED:
+            return inner
+    if suffix in _KINDS:
+        return _KINDS[suffix]
+    raise DataError(
+        f"cannot read {path}: the ending {suffix or '(none)'} is unknown; use one of "
+        f"{', '.join(_KINDS)}, and .csv, .tsv, .txt and .mtx also with .gz"
+    )
+
+
+def read_table(
+    path: str | Path,
+    *,
+    features: Collection[str] | None = None,
+    labels: Collection[str] | None = None,
+    ids: str | None = None,
+    missing: str = "error",
+    key: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+) -> Table:
+    r"""Read data from a file whose ending says what it is.
+
+    Numeric columns are features; the others are kept as labels.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.csv``, ``.tsv``, ``.txt`` (each also ``.gz``), ``.parquet``, ``.npy``, ``.npz`` (arrays
+        X, y and others, or a SciPy sparse matrix), ``.mtx``, ``.h5ad``, or a picture, whose pixels
+        are the rows.
+    features : collection of str or None, default=None
+        Columns to compute with; None takes all numeric ones that are not set apart by `labels` and
+        `ids`. Those not taken become labels.
+    labels : collection of str or None, default=None
+        Columns to keep as labels although they are numeric, such as a class.
+    ids : str or None, default=None
+        The column that says what the rows are called. None takes the first column if it is called
+        "id" or "index", or nothing.
+    missing : {"error", "drop"}, default="error"
+        What to do with rows that have missing or infinite features.
+    key : str or None, default=None
+        The array to take from an NPZ file (default "X"), or the matrix of an H5AD file, such as
+        "X_pca" or "X" (see `from_anndata`).
+    delimiter : str or None, default=None
+        Between the cells of a text file; None guesses it from the first line.
+    header : bool or None, default=None
+        Whether the first line of a text file holds names; None looks whether it holds numbers.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    DataError
+        Saying what is wrong with the file, where, and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import closeknit as ck
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "flowers.csv")
+    ...     _ = path.write_text("id,length,width,kind\nA,1.4,0.2,setosa\nB,4.7,1.4,virginica\n")
+    ...     table = ck.io.read_table(path)
+    >>> table.X
+    array([[1.4, 0.2],
+           [4.7, 1.4]])
+    >>> table.feature_names, table.ids, table.labels["kind"]
+    (('length', 'width'), array(['A', 'B'], dtype=object),
+     array(['setosa', 'virginica'], dtype=object))
+    """
+    path = Path(path)
+    selection = Selection(features, labels, ids, missing)
+    with reading(path):
+        path.stat()  # a missing file is reported as that, whatever its ending
+    kind = kind_of(path)
+    if key is not None and kind not in ("npz", "h5ad"):
+        raise ValueError(f"key={key!r} has a meaning for .npz and .h5ad files only, not {path}")
+    if (delimiter is not None or header is not None) and kind != "text":
+        raise ValueError(f"delimiter and header have a meaning for text files only, not {path}")
+    with reading(path):
+        return _read(path, kind, selection, key, delimiter, header)
+
+
+def _read(
+    path: Path,
+    kind: str,
+    selection: Selection,
+    key: str | None,
+    delimiter: str | None,
+    header: bool | None,
+) -> Table:
+    if kind == "text":
+        from closeknit.io.text import read_text
+
+        if delimiter is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
+            delimiter = "\t"
+        return read_text(path, delimiter=delimiter, header=header, selection=selection)
+    if kind == "parquet":
+        from closeknit.io.frames import read_parquet
+
+        return read_parquet(path, selection=selection)
+    if kind == "h5ad":
+        from closeknit.io.anndata import read_h5ad
+
+        return read_h5ad(path, key=key, selection=selection)
+    if kind == "image":
+        from closeknit.io.images import read_pixels
+
+        return read_pixels(path, selection=selection)
+    from closeknit.io import arrays
+
+    if kind == "npz":
+        return arrays.read_npz(path, key=key, selection=selection)
+    reader = arrays.read_npy if kind == "npy" else arrays.read_matrix_market
+    return reader(path, selection=selection)

@@ -1,0 +1,229 @@
+"""Write embeddings and graphs, all of them or nothing."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from closeknit.exceptions import OutputError
+from closeknit.io.extras import require
+from closeknit.io.files import replacing
+from closeknit.io.table import default_names
+
+__all__ = ["check_suffix", "write_graph", "write_table"]
+
+TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".npy", ".npz")
+GRAPHS = (".npz", ".mtx")
+
+Columns = dict[str, NDArray[Any]]
+
+
+def write_table(
+    path: str | Path,
+    X: ArrayLike,
+    *,
+    columns: Sequence[str] | None = None,
+    ids: ArrayLike | None = None,
+    labels: Mapping[str, ArrayLike] | None = None,
+) -> None:
+    """Write an embedding, or any other matrix, with names and labels for its rows.
+
+    The file appears when it is complete; until then, and if anything goes wrong, what was there
+    stays. Numbers read back are the same to the bit.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.csv``, ``.tsv`` (each also ``.gz``), ``.parquet``, ``.npy`` (only `X`) or ``.npz``.
+    X : array-like of shape (n_samples, n_components)
+    columns : sequence of str or None, default=None
+        Names of the components; None is "x0", "x1" and so on.
+    ids : array-like of shape (n_samples,) or None, default=None
+        Written as the first column, "id".
+    labels : mapping of str to array-like of shape (n_samples,) or None, default=None
+        Further columns.
+
+    Raises
+    ------
+    OutputError
+        Saying why it cannot be written, and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import closeknit as ck
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/embedding.csv"
+    ...     ck.io.write_table(path, [[0.5, 1.0], [0.1, 2.0]], labels={"kind": ["a", "b"]})
+    ...     print(open(path).read())
+    x0,x1,kind
+    0.5,1.0,a
+    0.1,2.0,b
+    <BLANKLINE>
+    """
+    suffix = check_suffix(path, TABLES)
+    matrix = np.asarray(X)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise ValueError(
+            f"X must be a matrix of numbers, got shape {matrix.shape} and type {matrix.dtype}"
+        )
+    names = _check_columns(columns, matrix.shape[1])
+    extras = _check_extras(ids, labels or {}, names, len(matrix))
+    _WRITERS[suffix.removesuffix(".gz")](Path(path), matrix, names, extras)
+
+
+def write_graph(path: str | Path, W: Any) -> None:
+    """Write a sparse matrix of affinities.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.npz`` (as scipy.sparse.load_npz reads it) or ``.mtx`` (Matrix Market).
+    W : sparse matrix or array-like of shape (n_samples, n_samples)
+
+    Raises
+    ------
+    OutputError
+        Saying why it cannot be written, and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import closeknit as ck
+    >>> from scipy import sparse
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ck.io.write_graph(f"{folder}/W.npz", sparse.eye(3))
+    ...     sparse.load_npz(f"{folder}/W.npz").nnz
+    3
+    """
+    suffix = check_suffix(path, GRAPHS)
+    graph = sparse.csr_matrix(W)
+    with replacing(path) as file:
+        if suffix == ".npz":
+            sparse.save_npz(file, graph)
+            return
+        from scipy.io import mmwrite
+
+        # 17 digits give every float64 back.
+        mmwrite(file, graph, precision=17, symmetry="general")
+
+
+def check_suffix(path: str | Path, known: Sequence[str]) -> str:
+    """Return the ending of `path`, or complain if it is not one of those known.
+
+    Examples
+    --------
+    >>> check_suffix("a.b.CSV.gz", (".csv", ".csv.gz"))
+    '.csv.gz'
+    """
+    name = Path(path).name.lower()
+    fitting = [suffix for suffix in known if name.endswith(suffix)]
+    if not fitting:
+        raise OutputError(
+            f"cannot write {path}: its ending is unknown; use one of {', '.join(known)}"
+        )
+    return max(fitting, key=len)
+
+
+def _check_columns(columns: Sequence[str] | None, n: int) -> list[str]:
+    names = list(default_names(n) if columns is None else map(str, columns))
+    if len(names) != n:
+        raise ValueError(f"{len(names)} column names for {n} columns")
+    return names
+
+
+def _check_extras(
+    ids: ArrayLike | None, labels: Mapping[str, ArrayLike], names: Sequence[str], n: int
+) -> Columns:
+    extras = {} if ids is None else {"id": np.asarray(ids)}
+    for name, values in labels.items():
+        if name in names or name in extras:
+            raise ValueError(f"two columns would be called {name!r}; rename one of them")
+        extras[str(name)] = np.asarray(values)
+    for name, values in extras.items():
+        if values.shape != (n,):
+            raise ValueError(f"{name!r} has shape {values.shape}, but there are {n} rows")
+    return extras
+
+
+def _all_columns(X: NDArray[Any], names: list[str], extras: Columns) -> Columns:
+    """Identifiers, components, labels."""
+    first = {"id": extras["id"]} if "id" in extras else {}
+    components = {name: np.ascontiguousarray(X[:, i]) for i, name in enumerate(names)}
+    return {**first, **components, **extras}
+
+
+def _write_text(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -> None:
+    columns = _all_columns(X, names, extras)
+    delimiter = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    with replacing(path) as file, _text_layer(file, path) as text:
+        writer = csv.writer(
+            text, delimiter=delimiter, lineterminator="\n", quoting=_quoting(columns)
+        )
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+def _quoting(columns: Columns) -> Any:
+    """Quotes where they are needed; the csv module would forget them around a carriage return."""
+    texts = (column for column in columns.values() if column.dtype.kind in "OU")
+    returns = any("\r" in str(cell) for column in texts for cell in column.tolist())
+    return csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+
+
+@contextmanager
+def _text_layer(file: BinaryIO, path: Path) -> Iterator[TextIO]:
+    """Text for `file`, compressed if its name says so; `file` stays open."""
+    with ExitStack() as stack:
+        raw: Any = file
+        if path.suffix.lower() == ".gz":
+            # Neither name nor time inside: the same data give the same bytes.
+            raw = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+        text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
+        stack.callback(text.detach)  # flushes
+        yield text
+
+
+def _write_parquet(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -> None:
+    pa = require("pyarrow", "frames", "writing Parquet needs pyarrow")
+    parquet = require("pyarrow.parquet", "frames", "writing Parquet needs pyarrow")
+    table = pa.table(_all_columns(X, names, extras))
+    with replacing(path) as file:
+        parquet.write_table(table, file)
+
+
+def _write_npy(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -> None:
+    with replacing(path) as file:
+        np.save(file, X, allow_pickle=False)
+
+
+def _write_npz(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -> None:
+    named = {"ids" if name == "id" else name: _plain(column) for name, column in extras.items()}
+    taken = named.keys() & {"X", "feature_names", "file"} or extras.keys() & {"ids"}
+    if taken:
+        raise ValueError(f"an NPZ file has another use for the name {min(taken)!r}; rename it")
+    with replacing(path) as file:
+        np.savez(file, X=X, feature_names=np.array(names), **named)  # type: ignore[arg-type]
+
+
+def _plain(column: NDArray[Any]) -> NDArray[Any]:
+    """Text of type object, which could only be pickled, as text of a fixed width."""
+    return column.astype(str) if column.dtype == object else column
+
+
+_WRITERS: dict[str, Callable[[Path, NDArray[Any], list[str], Columns], None]] = {
+    ".csv": _write_text,
+    ".tsv": _write_text,
+    ".parquet": _write_parquet,
+    ".npy": _write_npy,
+    ".npz": _write_npz,
+}
