@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from closeknit import affinities, graphs, neighbors
+    from closeknit import affinities, datasets, graphs, neighbors, quality
     from closeknit.affinities import (
         EntropicAffinities,
         bandwidth_bounds,
@@ -45,19 +45,23 @@ __all__ = [
     "TElasticEmbedding",
     "affinities",
     "bandwidth_bounds",
+    "datasets",
     "directions",
     "entropic_affinities",
     "graphs",
     "neighbors",
+    "quality",
     "solve_bandwidths",
 ]
 
 _MODULES = {
     "affinities": "affinities",
+    "datasets": "datasets",
     "directions": "minimize.directions",
     "exceptions": "exceptions",
     "graphs": "graphs",
     "neighbors": "neighbors",
+    "quality": "quality",
 }
 _HOME = {
     "SNE": "embeddings",
