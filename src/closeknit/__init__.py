@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from closeknit import affinities, datasets, graphs, neighbors, quality
+    from closeknit import affinities, datasets, graphs, neighbors, plotting, quality
     from closeknit.affinities import (
         EntropicAffinities,
         bandwidth_bounds,
@@ -50,6 +50,7 @@ __all__ = [
     "entropic_affinities",
     "graphs",
     "neighbors",
+    "plotting",
     "quality",
     "solve_bandwidths",
 ]
@@ -61,6 +62,7 @@ _MODULES = {
     "exceptions": "exceptions",
     "graphs": "graphs",
     "neighbors": "neighbors",
+    "plotting": "plotting",
     "quality": "quality",
 }
 _HOME = {

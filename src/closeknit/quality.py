@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
+from closeknit._labels import find_missing
 from closeknit._threads import effective_n_jobs
 from closeknit.neighbors import Neighbors, make_index
 from closeknit.neighbors._order import chunks, nearest_of
@@ -329,7 +330,7 @@ def _label_codes(labels: ArrayLike, n_samples: int) -> NDArray[np.intp]:
         raise ValueError(
             f"labels must have shape ({n_samples},), one for each point, got {values.shape}"
         )
-    missing = np.array([v is None or v != v for v in values.tolist()])
+    missing = find_missing(values)
     if missing.any():
         raise ValueError(
             f"the label of point {int(np.argmax(missing))} is missing; "
