@@ -272,8 +272,8 @@ def test_a_lonely_point_is_seen_among_many(ax, render):
     Y, y = clusters(50_000)
     Y[0] = [0.0, 0.0]
     plot_embedding(Y, y, ax=ax)
-    x, height = ax.transData.transform([0.0, 0.0]).round().astype(int)
     pixels = render(ax)
+    x, height = ax.transData.transform([0.0, 0.0]).round().astype(int)
     row = len(pixels) - 1 - height
     assert pixels[row - 2 : row + 3, x - 2 : x + 3].min() < 0.9
 
@@ -324,10 +324,10 @@ def test_values_are_coloured_by_the_map_and_explained_by_a_bar(ax):
 
 
 def test_values_that_are_missing_are_grey(ax):
-    Y, _ = clusters(4)
-    plot_embedding(Y, values=[1.0, np.nan, 10.0, np.inf], ax=ax, norm="log")
+    Y, _ = clusters(5)
+    plot_embedding(Y, values=[1.0, np.nan, 10.0, np.inf, 0.0], ax=ax, norm="log")
     colors = color_at(ax, Y)
-    np.testing.assert_allclose(colors[[1, 3]], [to_rgb(MISSING)] * 2)
+    np.testing.assert_allclose(colors[[1, 3, 4]], [to_rgb(MISSING)] * 3)
     np.testing.assert_allclose(colors[[0, 2]], colormaps["viridis"]([0.0, 1.0])[:, :3])
 
 

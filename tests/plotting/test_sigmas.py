@@ -75,6 +75,14 @@ def test_plot_sigmas_by_class_keeps_columns_apart_and_marks_medians(ax, sigmas):
     assert heights == [np.median(sigmas[labels == label]) for label in range(4)]
 
 
+def test_infinite_bandwidths_count_in_the_median(ax, render):
+    plot_sigmas_by_class([1.0, 2.0, np.inf, np.inf, np.inf], list("aaabb"), ax=ax)
+    bars = [segment for segment in ax.collections[-1].get_segments() if len(segment)]
+    assert [bar[0, 1] for bar in bars] == [2.0]  # the other median is infinite
+    assert np.isfinite(ax.get_ylim()).all()
+    render(ax)
+
+
 def test_classes_without_a_label_have_a_column(ax, sigmas):
     plot_sigmas_by_class(sigmas, ["b", None] * 25, ax=ax)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["no label", "b"]

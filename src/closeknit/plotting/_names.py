@@ -88,7 +88,8 @@ class Names(Artist):
             transform=IdentityTransform(),
         )
         text.set_figure(self.get_figure())  # type: ignore[arg-type]
-        text.set_path_effects([withStroke(linewidth=0.3 * self.size, foreground="white")])
+        ground = self.axes.get_facecolor()  # type: ignore[union-attr]
+        text.set_path_effects([withStroke(linewidth=0.3 * self.size, foreground=ground)])
         return text
 
     def _tie(self, start: NDArray[np.float64], end: NDArray[np.float64]) -> Line2D:

@@ -13,10 +13,10 @@ from closeknit.plotting._shade import shade_points
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["dot_size", "draw_points", "jitter"]
+__all__ = ["RASTER", "dot_size", "draw_points", "jitter"]
 
 _MANY = 30_000  # from here on dots overlap so much that shading by density shows more
-_RASTER = 5_000  # from here on a vector file of dots is large and slow to view
+RASTER = 5_000  # from here on a vector file of dots is large and slow to view
 _GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -27,10 +27,10 @@ def jitter(n_points: int) -> NDArray[np.float64]:
 
 
 def dot_size(ax: Axes, n_points: int) -> float:
-    """Area of a dot in square typographic points: all of them would cover a third of the axes."""
+    """Area of a dot in square typographic points: all of them would cover a fifth of the axes."""
     box = ax.get_window_extent()
     area = box.width * box.height * (72.0 / ax.figure.dpi) ** 2
-    return float(np.clip(0.35 * area / n_points, 0.15, 36.0))
+    return float(np.clip(0.2 * area / n_points, 0.15, 36.0))
 
 
 def draw_points(
@@ -71,7 +71,7 @@ def draw_points(
         "s": size,
         "alpha": 0.85 if alpha is None else alpha,
         "linewidths": 0,
-        "rasterized": len(Y) > _RASTER,
+        "rasterized": len(Y) > RASTER,
     }
     if Y.shape[1] == 3:
         style["depthshade"] = False

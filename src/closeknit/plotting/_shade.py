@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["shade_points"]
 
 _DPI = 200.0  # at least; figures are often saved finer than they are shown
-_FAINTEST = 0.5  # opacity of a single point, so that outliers are seen
+_FAINTEST = 0.65  # opacity of a single point, so that outliers are seen
 
 
 def shade_points(
@@ -47,7 +47,7 @@ def shade_points(
     box, dpi = ax.get_window_extent(), ax.figure.dpi
     finer = max(1.0, _DPI / dpi)
     shape = (max(1, round(box.height * finer)), max(1, round(box.width * finer)))
-    radius = 0.5 * np.sqrt(size) * dpi * finer / 72.0
+    radius = finer * max(0.7, 0.5 * np.sqrt(size) * dpi / 72.0)  # more than a pixel on the screen
     counts, mean = _mean_colors(Y, colors, limits, shape, _disc(radius))
     ax.imshow(
         np.dstack([mean, _opacity(counts, _FAINTEST if alpha is None else alpha)]),

@@ -58,7 +58,8 @@ def plot_embedding(
     ax : matplotlib Axes, optional
         Where to draw; new axes by default. Three columns need ``projection="3d"``.
     values : array-like of shape (n_samples,), optional
-        Numbers to colour the points by, instead of labels. Those that are not finite are grey.
+        Numbers to colour the points by, instead of labels. Those that are not finite, or not on
+        the scale of `norm`, are grey.
     names : {"auto", "legend", "medians", "both", "none"}, default="auto"
         Where to write the labels: in a legend beside the axes, on the map at the median of each
         label's points, or both. ``"auto"`` is the legend for up to 20 labels, else the medians. On
@@ -129,14 +130,14 @@ def draw_values(
             f"{what} must be one number for each of {len(Y)} points, got dtype {numbers.dtype} "
             f"and shape {numbers.shape}"
         )
-    numbers = numbers.astype(np.float64)
-    missing = ~np.isfinite(numbers)
     from matplotlib.cm import ScalarMappable
 
     scale: Any = ScalarMappable(norm=norm, cmap=colormap)  # type: ignore[arg-type]
-    scale.set_array(numbers[~missing])
+    scale.set_array(np.ma.masked_invalid(numbers.astype(np.float64)))
     scale.autoscale_None()
-    draw_points(ax, Y, scale.to_rgba(numbers)[:, :3], missing, **style)
+    # What the scale cannot show, such as 0 on a logarithmic one, counts as missing, too.
+    missing = np.ma.getmaskarray(scale.norm(scale.get_array()))
+    draw_points(ax, Y, scale.to_rgba(scale.get_array())[:, :3], missing, **style)
     if not missing.all():
         title = label if label is not None else getattr(values, "name", None)
         color_bar(ax, scale, title or "")

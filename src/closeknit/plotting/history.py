@@ -82,7 +82,7 @@ def plot_history(
     _scale_x(axes, x_chosen, curves)
     axes.set_yscale(y_chosen)
     axes.set_xlabel(_X[x])
-    axes.set_ylabel(_Y[y] if above is None else f"{_Y[y]} − {offset:.6g}")
+    axes.set_ylabel(_Y[y] if above is None else f"{_Y[y]} above {offset:.6g}")
     axes.spines[["top", "right"]].set_visible(False)
     if isinstance(histories, Mapping) or len(curves) > 1:
         legend_beside(axes, axes.lines[-len(curves) :], list(curves))

@@ -10,7 +10,7 @@ import numpy as np
 from closeknit.plotting._axes import axes_for, check_positions, color_bar, frame_plane
 from closeknit.plotting._categories import categorize
 from closeknit.plotting._colors import MISSING
-from closeknit.plotting._points import dot_size, jitter
+from closeknit.plotting._points import RASTER, dot_size, jitter
 from closeknit.plotting.embedding import draw_values
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ def plot_sigmas_by_class(
     Parameters
     ----------
     sigmas : array-like of shape (n_samples,)
-        Bandwidths, for example ``EntropicAffinities.sigmas_``.
+        Bandwidths, for example ``EntropicAffinities.sigmas_``. Infinite ones count in the median,
+        but cannot be drawn.
     labels : array-like of shape (n_samples,)
         The class of each point, as for :func:`plot_embedding`.
     ax : matplotlib Axes, optional
@@ -151,6 +152,7 @@ def plot_sigmas_by_class(
         cmap=colormap,
         s=dot_size(axes, len(columns)) if size is None else size,
         linewidths=0,
+        rasterized=len(columns) > RASTER,
     )
     medians = [np.median(bandwidths[columns == column]) for column in positions]
     for color, width in (("white", 4.0), ("black", 2.0)):  # a rim lifts the bar off the points
