@@ -339,10 +339,11 @@ def test_values_without_a_range(ax, values, render):
 
 
 def test_one_column_lies_along_a_line(ax, render):
-    x = np.random.default_rng(0).normal(size=(300, 1))
+    x = 1e-3 * np.random.default_rng(0).normal(size=(300, 1))
     plot_embedding(x, x[:, 0] > 0, ax=ax)
     offsets, _ = drawn(ax)
     np.testing.assert_array_equal(np.sort(offsets[:, 0]), np.sort(x[:, 0]))
+    assert np.diff(ax.get_xlim())[0] < 1.1 * np.ptp(x)
     assert offsets[:, 1].min() >= ax.get_ylim()[0]
     assert offsets[:, 1].max() <= ax.get_ylim()[1]
     render(ax)
@@ -388,6 +389,14 @@ def test_points_in_one_place(ax, points, render):
 def test_what_cannot_be_drawn_is_named(ax, embedding, options, message):
     with pytest.raises(ValueError, match=message):
         plot_embedding(embedding, ax=ax, **options)
+
+
+def test_bad_labels_leave_no_figure_behind():
+    """Neither do bad values; that pyplot is left alone is checked after every test."""
+    with pytest.raises(ValueError, match="pass one label"):
+        plot_embedding(np.eye(2), ["a"])
+    with pytest.raises(ValueError, match="one number for each"):
+        plot_embedding(np.eye(2), values=["a"])
 
 
 def test_names_are_not_written_in_space():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap, Normalize
 
-__all__ = ["draw_values", "plot_embedding"]
+__all__ = ["check_values", "draw_values", "plot_embedding"]
 
 _NAMES = ("auto", "legend", "medians", "both", "none")
 _LEGEND_ROOM = 20  # more names than colours that can be told apart are better written on the map
@@ -93,7 +93,9 @@ def plot_embedding(
     ['setosa', 'versicolor', 'virginica']
     """
     Y = check_positions(embedding, "embedding", (1, 2, 3))
-    _check_options(labels, values, names, shade)
+    _check_options(Y, labels, values, names, shade)
+    categories = None if labels is None else categorize(labels, len(Y))
+    numbers = None if values is None else check_values(values, "values", len(Y))
     axes = axes_for(ax, projection="3d" if Y.shape[1] == 3 else None)
     if (axes.name == "3d") != (Y.shape[1] == 3):
         raise ValueError(
@@ -102,52 +104,60 @@ def plot_embedding(
         )
     Y = _frame(axes, Y)
     style: dict[str, Any] = {"size": size, "alpha": alpha, "shade": shade}
-    if values is not None:
-        draw_values(axes, Y, values, "values", colormap=colormap, norm=norm, **style)
-    elif labels is not None:
-        _draw_labels(axes, Y, categorize(labels, len(Y)), names, palette, style)
+    if numbers is not None:
+        title = str(getattr(values, "name", None) or "")
+        draw_values(axes, Y, numbers, title, colormap=colormap, norm=norm, **style)
+    elif categories is not None:
+        _draw_labels(axes, Y, categories, names, palette, style)
     else:
         colors = np.broadcast_to(category_colors(["points"]), (len(Y), 3))
         draw_points(axes, Y, colors, np.zeros(len(Y), dtype=bool), **style)
     return axes
 
 
+def check_values(values: ArrayLike, what: str, n_samples: int) -> NDArray[np.float64]:
+    """Return one float for each point, or say what is wrong."""
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "biuf" or numbers.shape != (n_samples,):
+        raise ValueError(
+            f"{what} must be one number for each of {n_samples} points, got dtype "
+            f"{numbers.dtype} and shape {numbers.shape}"
+        )
+    return numbers.astype(np.float64)
+
+
 def draw_values(
     ax: Axes,
     Y: NDArray[np.float64],
-    values: ArrayLike,
-    what: str,
+    values: NDArray[np.float64],
+    title: str,
     *,
     colormap: str | Colormap,
     norm: Normalize | str | None,
-    label: str | None = None,
     **style: Any,
 ) -> None:
     """Draw points coloured by numbers, and a colour bar."""
-    numbers = np.asarray(values)
-    if numbers.dtype.kind not in "biuf" or numbers.shape != (len(Y),):
-        raise ValueError(
-            f"{what} must be one number for each of {len(Y)} points, got dtype {numbers.dtype} "
-            f"and shape {numbers.shape}"
-        )
     from matplotlib.cm import ScalarMappable
 
     scale: Any = ScalarMappable(norm=norm, cmap=colormap)  # type: ignore[arg-type]
-    scale.set_array(np.ma.masked_invalid(numbers.astype(np.float64)))
+    scale.set_array(np.ma.masked_invalid(values))
     scale.autoscale_None()
     # What the scale cannot show, such as 0 on a logarithmic one, counts as missing, too.
     missing = np.ma.getmaskarray(scale.norm(scale.get_array()))
     draw_points(ax, Y, scale.to_rgba(scale.get_array())[:, :3], missing, **style)
     if not missing.all():
-        title = label if label is not None else getattr(values, "name", None)
-        color_bar(ax, scale, title or "")
+        color_bar(ax, scale, title)
 
 
-def _check_options(labels: Any, values: Any, names: str, shade: bool | str) -> None:
+def _check_options(
+    Y: NDArray[np.float64], labels: Any, values: Any, names: str, shade: bool | str
+) -> None:
     if labels is not None and values is not None:
         raise ValueError("labels and values both give colours; pass one of them")
     if names not in _NAMES:
         raise ValueError(f"names={names!r} is unknown; choose one of {', '.join(_NAMES)}")
+    if Y.shape[1] == 3 and names in ("medians", "both"):
+        raise ValueError("names cannot be written on points in space; choose names='legend'")
     if shade != "auto" and not isinstance(shade, bool):
         raise ValueError(f"shade={shade!r} is unknown; choose 'auto', True or False")
 
@@ -155,8 +165,8 @@ def _check_options(labels: Any, values: Any, names: str, shade: bool | str) -> N
 def _frame(ax: Axes, Y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Take away the ticks, which mean nothing on a map; lay points of one column along a line."""
     if Y.shape[1] == 1:
+        frame_plane(ax, Y[:, [0, 0]])
         Y = np.column_stack([Y[:, 0], jitter(len(Y))])
-        frame_plane(ax, Y)
         ax.set_aspect("auto")
         ax.set_ylim(-0.05, 1.05)
         ax.set_yticks([])
@@ -211,11 +221,10 @@ def _add_legend(
 def _write_names(
     ax: Axes, Y: NDArray[np.float64], categories: Categories, used: NDArray[np.intp]
 ) -> None:
-    if Y.shape[1] == 3:
-        raise ValueError("names cannot be written on points in space; choose names='legend'")
     from closeknit.plotting._names import Names
 
-    by_size = used[np.argsort(-np.bincount(categories.codes[categories.codes >= 0])[used])]
+    counts = np.bincount(categories.codes[categories.codes >= 0])
+    by_size = used[np.argsort(-counts[used], kind="stable")]
     medians = np.array([np.median(Y[categories.codes == code], axis=0) for code in by_size])
     size = 11.0 if len(used) <= _LEGEND_ROOM else 8.0
     ax.add_artist(Names(medians, [categories.names[code] for code in by_size], size))

@@ -11,7 +11,7 @@ from closeknit.plotting._axes import axes_for, check_positions, color_bar, frame
 from closeknit.plotting._categories import categorize
 from closeknit.plotting._colors import MISSING
 from closeknit.plotting._points import RASTER, dot_size, jitter
-from closeknit.plotting.embedding import draw_values
+from closeknit.plotting.embedding import check_values, draw_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,13 +88,11 @@ def plot_sigmas(
         color_bar(axes, drawn, _LABELS[quantity])
         return axes
     points = check_positions(coords, "coords")  # type: ignore[arg-type]
+    numbers = check_values(numbers, "sigmas", len(points))
     axes = axes_for(ax)
     frame_plane(axes, points)
     axes.spines[["top", "right"]].set_visible(False)
-    draw_values(
-        axes, points, numbers, "sigmas", colormap=colormap, norm=norm, label=_LABELS[quantity],
-        size=size,
-    )  # fmt: skip
+    draw_values(axes, points, numbers, _LABELS[quantity], colormap=colormap, norm=norm, size=size)
     return axes
 
 
