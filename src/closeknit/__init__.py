@@ -16,7 +16,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from closeknit import affinities, exceptions, graphs, io, neighbors
+    from closeknit import (
+        affinities,
+        datasets,
+        exceptions,
+        graphs,
+        io,
+        neighbors,
+        plotting,
+        quality,
+    )
     from closeknit.affinities import (
         EntropicAffinities,
         bandwidth_bounds,
@@ -45,22 +54,28 @@ __all__ = [
     "TElasticEmbedding",
     "affinities",
     "bandwidth_bounds",
+    "datasets",
     "directions",
     "entropic_affinities",
     "exceptions",
     "graphs",
     "io",
     "neighbors",
+    "plotting",
+    "quality",
     "solve_bandwidths",
 ]
 
 _MODULES = {
     "affinities": "affinities",
+    "datasets": "datasets",
     "directions": "minimize.directions",
     "exceptions": "exceptions",
     "graphs": "graphs",
     "io": "io",
     "neighbors": "neighbors",
+    "plotting": "plotting",
+    "quality": "quality",
 }
 _HOME = {
     "SNE": "embeddings",

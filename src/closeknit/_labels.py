@@ -1,0 +1,31 @@
+"""Which labels are missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["find_missing"]
+
+
+def find_missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mark labels that are None, NaN, NaT or pandas' NA.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_missing(np.array(["a", None, float("nan")], dtype=object))
+    array([False,  True,  True])
+    """
+    if labels.dtype.kind in "fcmM":
+        return np.asarray(labels != labels)
+    if labels.dtype.kind != "O":
+        return np.zeros(labels.shape, dtype=bool)
+    return np.array([_is_missing(label) for label in labels.tolist()], dtype=bool)
+
+
+def _is_missing(label: Any) -> bool:
+    # pandas' NA is neither equal nor unequal to itself, and we do not import pandas to name it.
+    return label is None or type(label).__name__ == "NAType" or bool(label != label)

@@ -1,0 +1,35 @@
+"""Pictures of what the library computes, with Matplotlib (``pip install "closeknit[plot]"``).
+
+Every function draws into the axes it is given, or into new ones, and returns them::
+
+    plot_embedding(Y, labels)        points, coloured by label or value; shaded when there are many
+    plot_sigmas(Y, sigmas)           bandwidths on the data, or pixel by pixel on an image
+    plot_sigmas_by_class(sigmas, y)  bandwidths, a column for each class
+    plot_affinities(W, labels)       the matrix, however large, in blocks
+    plot_entropy(sq_distances, K)    a point's perplexity against β, and the bounds of the root
+    plot_history(estimators)         learning curves
+    plot_path(estimator)             the objective along a homotopy, with maps
+    plot_sparsity(curves)            any measure against sparsity, for several methods
+
+Colours are safe for colour-blind readers, colour maps are perceptually uniform, and no setting of
+Matplotlib is changed.
+"""
+
+from closeknit.plotting.affinities import plot_affinities
+from closeknit.plotting.embedding import plot_embedding
+from closeknit.plotting.entropy import plot_entropy
+from closeknit.plotting.history import plot_history
+from closeknit.plotting.path import plot_path
+from closeknit.plotting.sigmas import plot_sigmas, plot_sigmas_by_class
+from closeknit.plotting.sparsity import plot_sparsity
+
+__all__ = [
+    "plot_affinities",
+    "plot_embedding",
+    "plot_entropy",
+    "plot_history",
+    "plot_path",
+    "plot_sigmas",
+    "plot_sigmas_by_class",
+    "plot_sparsity",
+]

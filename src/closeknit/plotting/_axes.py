@@ -1,0 +1,98 @@
+"""Axes to draw on, and legends that stay off what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+__all__ = ["axes_for", "check_positions", "color_bar", "frame_plane", "legend_beside"]
+
+_ROWS = 20  # entries in one column of a legend
+
+
+def axes_for(ax: Axes | None, projection: str | None = None) -> Axes:
+    """Return the given axes, or those of a new figure that leaves room for a legend."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            'plotting needs matplotlib, which is not installed; run: pip install "closeknit[plot]"'
+        ) from error
+    return pyplot.subplots(layout="constrained", subplot_kw={"projection": projection})[1]
+
+
+def check_positions(
+    positions: ArrayLike, what: str, dimensions: Sequence[int] = (2,)
+) -> NDArray[np.float64]:
+    """Return finite positions as floats, or say what is wrong with them."""
+    try:
+        Y = np.asarray(positions, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must hold numbers: {error}") from error
+    if Y.ndim != 2 or Y.shape[1] not in dimensions:
+        shapes = " or ".join(f"(n_samples, {d})" for d in dimensions)
+        raise ValueError(
+            f"{what} must have shape {shapes}, got {Y.shape}; choose the columns to draw, "
+            f"such as {what}[:, :2]"
+        )
+    if len(Y) == 0:
+        raise ValueError(f"{what} has no points; pass at least one row")
+    bad = ~np.isfinite(Y).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"{what} has NaN or infinite positions in {np.count_nonzero(bad)} rows, first in row "
+            f"{int(np.argmax(bad))}; leave these rows out"
+        )
+    return Y
+
+
+def frame_plane(ax: Axes, Y: NDArray[np.float64]) -> None:
+    """Show all of the plane's points, x and y to the same scale."""
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    # Points in one place still need an extent that floating point can tell from none.
+    margin = 0.03 * float((high - low).max()) or 0.03 * (float(np.abs(Y).max()) or 1.0)
+    ax.set_xlim(low[0] - margin, high[0] + margin)
+    ax.set_ylim(low[1] - margin, high[1] + margin)
+    ax.set_aspect("equal")
+
+
+def color_bar(ax: Axes, mappable: Any, label: str) -> None:
+    """Put a colour bar to the right of the axes."""
+    bar: Any = ax.figure.colorbar(mappable, ax=ax, label=label, shrink=0.8)
+    bar.outline.set_visible(False)
+
+
+def legend_beside(
+    ax: Axes, handles: Sequence[Artist], names: Sequence[str], title: str | None = None
+) -> None:
+    """Put a legend to the right of the axes, and make room for it if nobody else does."""
+    legend = ax.legend(
+        handles,
+        names,
+        title=title,
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        frameon=False,
+        ncols=-(-len(names) // _ROWS),
+        columnspacing=1.0,
+        handletextpad=0.4,
+    )
+    figure: Any = ax.figure
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        for _ in range(2):  # ahead of drawing, because wide legends take several passes
+            engine.execute(figure)
+        return
+    excess = (legend.get_window_extent().x1 - figure.bbox.x1) / figure.bbox.width
+    place = ax.get_position(original=True)
+    if 0.0 < excess < 0.8 * place.width:
+        ax.set_position((place.x0, place.y0, place.width - excess, place.height))

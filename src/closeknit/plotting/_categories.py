@@ -1,0 +1,105 @@
+"""Labels of any kind as numbered categories."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closeknit._labels import find_missing
+
+__all__ = ["Categories", "categorize"]
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The names of categories, and each point's.
+
+    Attributes
+    ----------
+    names : tuple of str
+    codes : ndarray of shape (n_samples,)
+        Index into the names, or -1 where the label is missing.
+    title : str or None
+        What the labels are called, if they know it, as columns of a data frame do.
+    """
+
+    names: tuple[str, ...]
+    codes: NDArray[np.intp]
+    title: str | None
+
+
+def categorize(labels: Any, n_samples: int) -> Categories:
+    """Number the labels: categories in their order, others sorted, ``c2`` before ``c10``.
+
+    Examples
+    --------
+    >>> found = categorize(["c10", None, "c2"], 3)
+    >>> found.names, found.codes
+    (('c2', 'c10'), array([ 1, -1,  0]))
+    """
+    title = getattr(labels, "name", None)
+    category = getattr(labels, "cat", labels)  # a pandas Series keeps its categories there
+    if hasattr(category, "codes") and hasattr(category, "categories"):
+        names, codes = list(category.categories), np.array(category.codes, dtype=np.intp)
+        _check_length(codes, n_samples)
+    else:
+        values = np.asarray(labels)
+        _check_length(values, n_samples)
+        names, codes = _factorize(values)
+    for noise in [code for code, name in enumerate(names) if _is_noise(name)]:
+        del names[noise]  # at most one, so that the codes of the others hold
+        codes[codes == noise] = -1
+        codes[codes > noise] -= 1
+    return Categories(
+        tuple(_name(name) for name in names), codes, None if title is None else str(title)
+    )
+
+
+def _check_length(labels: NDArray[Any], n_samples: int) -> None:
+    if labels.shape != (n_samples,):
+        raise ValueError(
+            f"labels have shape {labels.shape} for {n_samples} points; "
+            "pass one label for each point, in the same order"
+        )
+
+
+def _factorize(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
+    """Distinct labels in order, and the index of each label among them."""
+    present = ~find_missing(values)
+    known = values[present]
+    if known.dtype.kind == "O":  # numbers become numbers again, and anything else strings
+        known = np.array(known.tolist() if len(known) else [], dtype=None)
+        known = known if known.dtype.kind in "biuf" else known.astype(str)
+    if known.dtype.kind == "f" and (known != np.round(known)).any():
+        raise ValueError(
+            f"labels hold fractions such as {known[known != np.round(known)][0]:g}; "
+            "to colour points by a number, pass values= instead of labels="
+        )
+    codes = np.full(len(values), -1, dtype=np.intp)
+    distinct, codes[present] = np.unique(known, return_inverse=True)
+    names = distinct.tolist()
+    if known.dtype.kind in "biuf":
+        return names, codes
+    order = sorted(range(len(names)), key=lambda code: _natural(names[code]))
+    rank = np.argsort(order)
+    codes[present] = rank[codes[present]]
+    return [names[code] for code in order], codes
+
+
+def _natural(name: Any) -> list[tuple[bool, int, str]]:
+    """Sort key that takes digits as numbers."""
+    parts = re.findall(r"\d+|\D+", str(name))
+    return [(p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in parts]
+
+
+def _is_noise(name: Any) -> bool:
+    """Whether the label is -1, as scikit-learn calls noise and points without a label."""
+    return isinstance(name, int | float) and name == -1
+
+
+def _name(name: Any) -> str:
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)

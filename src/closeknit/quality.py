@@ -1,0 +1,339 @@
+"""How faithful an embedding is: to the neighbours in the data, and to labels.
+
+Every measure is an average over points, exact by default. For large data ask for a `sample`: the
+average is then taken over that many random points, each still compared with all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from closeknit._labels import find_missing
+from closeknit._threads import effective_n_jobs
+from closeknit.neighbors import Neighbors, make_index
+from closeknit.neighbors._order import chunks, nearest_of
+from closeknit.neighbors._validate import check_data, check_n_neighbors, seed_of
+
+__all__ = ["knn_accuracy", "neighbor_recall", "trustworthiness"]
+
+Indices = NDArray[np.integer[Any]]
+
+
+def neighbor_recall(
+    X: Any,
+    embedding: ArrayLike,
+    n_neighbors: int = 15,
+    *,
+    metric: str | Callable[..., float] = "euclidean",
+    sample: int | None = None,
+    n_jobs: int | None = -1,
+    random_state: Any = None,
+) -> float:
+    """Share of each point's nearest neighbours that are its nearest in the embedding, too.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) array-like or sparse matrix, or Neighbors
+        The data, or their neighbours if they are known: at least `n_neighbors` of every point.
+    embedding : array-like of shape (n_samples, n_components)
+    n_neighbors : int, default=15
+        Without the point itself. Among equal distances those of smaller index are taken.
+    metric : str or callable, default="euclidean"
+        Of the data, as in :func:`closeknit.neighbors.find_neighbors`; ``"precomputed"`` if X holds
+        distances. The embedding's is always Euclidean.
+    sample : int, optional
+        Average over this many random points instead of all.
+    n_jobs : int or None, default=-1
+        Threads; the answer does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Draws the sample; None is a fixed seed.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; a random embedding has about ``n_neighbors / n_samples``.
+
+    See Also
+    --------
+    trustworthiness : Also looks at how far away the intruders are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.quality import neighbor_recall
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> neighbor_recall(X, 2 * X + 1), neighbor_recall(X, X[:, :1]) < 0.5
+    (1.0, True)
+    """
+    if not isinstance(X, Neighbors):
+        X = _check_rows(X, metric)
+    n_samples = X.n_samples if isinstance(X, Neighbors) else X.shape[0]
+    Y = _check_embedding(embedding, n_samples)
+    n_neighbors = check_n_neighbors(n_neighbors, n_samples, exclude_self=True)
+    queries = _queries(n_samples, sample, random_state)
+    if isinstance(X, Neighbors):
+        wanted = _known_neighbors(X, n_neighbors)[slice(None) if queries is None else queries]
+    else:
+        wanted = _neighbors_of(queries, X, n_neighbors, metric, n_jobs)
+    found = _neighbors_of(queries, Y, n_neighbors, "euclidean", n_jobs)
+    return _shared(wanted, found, n_samples) / wanted.size
+
+
+def trustworthiness(
+    X: Any,
+    embedding: ArrayLike,
+    n_neighbors: int = 5,
+    *,
+    metric: str | Callable[..., float] = "euclidean",
+    sample: int | None = None,
+    n_jobs: int | None = -1,
+    random_state: Any = None,
+) -> float:
+    r"""How far from a point in the data its nearest neighbours in the embedding are, by rank.
+
+    .. math:: T = 1 - \frac{2}{n k (2n - 3k - 1)} \sum_i \sum_{j \in N_i} \max(0, r(i, j) - k)
+
+    where N is the k nearest neighbours in the embedding and r(i, j) the rank of j among the
+    neighbours of i in the data. The same measure as scikit-learn's, but in bounded memory, on
+    several threads and, if wanted, over a sample of the points i.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) array-like or sparse matrix
+        The data. Ranks need the distances to all points, so neighbours do not suffice.
+    embedding : array-like of shape (n_samples, n_components)
+    n_neighbors : int, default=5
+        Less than half the number of points.
+    metric : str or callable, default="euclidean"
+        Any of `sklearn.metrics.pairwise_distances`; ``"precomputed"`` if X holds the distances.
+    sample, n_jobs, random_state
+        As for :func:`neighbor_recall`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, where 1 is best. Points at equal distances share the best of their ranks.
+
+    References
+    ----------
+    Venna and Kaski (2001), Neighborhood preservation in nonlinear projection methods.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.quality import trustworthiness
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> trustworthiness(X, X), trustworthiness(X, X[:, :2]) > trustworthiness(X, X[:, :1])
+    (1.0, True)
+    """
+    if isinstance(X, Neighbors):
+        raise TypeError(
+            "trustworthiness needs the data, because ranks count all points; "
+            "pass X, or use neighbor_recall with Neighbors"
+        )
+    X = _check_rows(X, metric)
+    n_samples = X.shape[0]
+    Y = _check_embedding(embedding, n_samples)
+    n_neighbors = check_n_neighbors(n_neighbors, n_samples, exclude_self=True)
+    if 2 * n_neighbors >= n_samples:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} must be less than half the number of points, "
+            f"{n_samples}; lower it to {(n_samples - 1) // 2}"
+        )
+    queries = _queries(n_samples, sample, random_state)
+    near = _neighbors_of(queries, Y, n_neighbors, "euclidean", n_jobs)
+    rows = np.arange(n_samples) if queries is None else queries
+    excess = _sum_of_excess_ranks(X, rows, near, metric, effective_n_jobs(n_jobs))
+    worst = len(rows) * n_neighbors * (2 * n_samples - 3 * n_neighbors - 1) / 2
+    return 1.0 - excess / worst
+
+
+def knn_accuracy(
+    embedding: ArrayLike,
+    labels: ArrayLike,
+    n_neighbors: int = 10,
+    *,
+    sample: int | None = None,
+    n_jobs: int | None = -1,
+    random_state: Any = None,
+) -> float:
+    """Share of points whose label is that of most of their nearest neighbours.
+
+    A point does not vote for itself (leave-one-out). Of labels with equally many votes, the one
+    whose nearest voter is nearest wins.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (n_samples, n_components)
+        Or any data, to see what the embedding could at best preserve.
+    labels : array-like of shape (n_samples,)
+        Numbers, strings or categories; none may be missing.
+    n_neighbors : int, default=10
+    sample, n_jobs, random_state
+        As for :func:`neighbor_recall`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> from closeknit.quality import knn_accuracy
+    >>> knn_accuracy([[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]], list("aaabbb"), n_neighbors=2)
+    1.0
+    >>> knn_accuracy([[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]], list("ababab"), n_neighbors=1)
+    0.0
+    """
+    Y = check_data(embedding)
+    codes = _label_codes(labels, Y.shape[0])
+    n_neighbors = check_n_neighbors(n_neighbors, Y.shape[0], exclude_self=True)
+    queries = _queries(Y.shape[0], sample, random_state)
+    near = _neighbors_of(queries, Y, n_neighbors, "euclidean", n_jobs)
+    own = codes if queries is None else codes[queries]
+    right = 0
+    for part in chunks(len(near), 16 * n_neighbors**2):
+        votes = codes[near[part]]
+        count = np.count_nonzero(votes[:, :, None] == votes[:, None, :], axis=2)
+        # argmax takes the first of equals, and the nearest neighbour comes first.
+        winner = np.take_along_axis(votes, count.argmax(axis=1)[:, None], axis=1)[:, 0]
+        right += int(np.count_nonzero(winner == own[part]))
+    return right / len(near)
+
+
+def _check_rows(X: Any, metric: Any) -> Any:
+    """Return data, or a square matrix of distances."""
+    if metric != "precomputed":
+        return check_data(X)
+    X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    if X.ndim != 2 or X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"metric='precomputed' needs a square matrix of distances, got shape {X.shape}"
+        )
+    return X
+
+
+def _check_embedding(embedding: ArrayLike, n_samples: int) -> Any:
+    Y = check_data(embedding)
+    if Y.shape[0] != n_samples:
+        raise ValueError(
+            f"the data have {n_samples} points, but the embedding has {Y.shape[0]}; "
+            "pass the rows that were embedded, in the same order"
+        )
+    return Y
+
+
+def _queries(n_samples: int, sample: int | None, random_state: Any) -> NDArray[np.intp] | None:
+    """Return the sampled points, ascending, or None for all."""
+    if sample is None:
+        return None
+    if isinstance(sample, bool) or not isinstance(sample, int | np.integer) or sample < 1:
+        raise ValueError(f"sample={sample!r} must be a number of points, or None for all")
+    if sample >= n_samples:
+        return None
+    rng = np.random.default_rng(seed_of(random_state))
+    return np.sort(rng.choice(n_samples, size=int(sample), replace=False))
+
+
+def _known_neighbors(neighbors: Neighbors, n_neighbors: int) -> Indices:
+    if neighbors.n_targets != neighbors.n_samples:
+        raise ValueError(
+            f"the neighbours of {neighbors.n_samples} points are among {neighbors.n_targets} "
+            "others; pass the neighbours of the embedded points among themselves"
+        )
+    short = neighbors.counts < n_neighbors
+    if short.any():
+        row = int(np.argmax(short))
+        raise ValueError(
+            f"n_neighbors={n_neighbors}, but point {row} has only {neighbors.counts[row]} known "
+            "neighbours; lower n_neighbors or find more"
+        )
+    return neighbors.indices[:, :n_neighbors]
+
+
+def _neighbors_of(
+    queries: NDArray[np.intp] | None, X: Any, n_neighbors: int, metric: Any, n_jobs: int | None
+) -> Indices:
+    """Each query's nearest other points, by exact search."""
+    index = make_index(metric, "exact", n_jobs=n_jobs).fit(X)
+    if queries is None:
+        return index.self_neighbors(n_neighbors).indices
+    found = index.query(X[queries], n_neighbors + 1)
+    return nearest_of(found.indices, found.sq_distances, n_neighbors, queries)[0]
+
+
+def _shared(wanted: Indices, found: Indices, n_samples: int) -> int:
+    """How many neighbours two lists have in common, summed over rows."""
+    total = 0
+    for part in chunks(len(wanted), 64 * wanted.shape[1]):
+        row = np.arange(part.stop - part.start, dtype=np.int64)[:, None] * n_samples
+        both = np.concatenate([row + wanted[part], row + found[part]], axis=1)
+        both.sort(axis=1)
+        total += int(np.count_nonzero(both[:, 1:] == both[:, :-1]))
+    return total
+
+
+def _sum_of_excess_ranks(
+    X: Any, rows: NDArray[np.intp], near: Indices, metric: Any, n_threads: int
+) -> int:
+    """Σ max(0, r(i, j) − k) over the queries i and their neighbours j in the embedding."""
+    distances_of = _ranking_distances(X, metric)
+
+    def of_chunk(part: slice) -> int:
+        return sum(map(_excess_ranks, distances_of(rows[part]), rows[part], near[part]))
+
+    # Chunks of one size on threads of our own: the same products, and bits, for any n_jobs.
+    parts = chunks(len(rows), 16 * X.shape[0])
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
+        return sum(pool.map(of_chunk, parts))
+
+
+def _ranking_distances(X: Any, metric: Any) -> Callable[[NDArray[np.intp]], NDArray[Any]]:
+    """Return a function from some rows of X to what ranks all points as their distances do."""
+    if metric == "precomputed":
+        if sp.issparse(X):
+            raise TypeError(
+                "trustworthiness needs all distances, but X is sparse; pass a dense matrix"
+            )
+        return lambda rows: X[rows]
+    if metric == "euclidean" and not sp.issparse(X):
+        # ‖x − y‖² without ‖x‖², which is the same for all y; centring spares digits.
+        centered = X - X.mean(axis=0, dtype=np.float64)
+        norms = np.einsum("ij,ij->i", centered, centered)
+        return lambda rows: norms - 2.0 * (centered[rows] @ centered.T)
+    from sklearn.metrics import pairwise_distances
+
+    return lambda rows: pairwise_distances(X[rows], X, metric=metric)
+
+
+def _excess_ranks(distances: NDArray[Any], own: int, near: Indices) -> int:
+    """Σ max(0, r(i, j) − k) for one point, `own`, and its `near` in the embedding."""
+    limits = np.sort(distances[near])
+    inside = distances < limits[-1]
+    inside[own] = False
+    first_beyond = np.searchsorted(limits, distances[inside], side="right")
+    closer = np.cumsum(np.bincount(first_beyond, minlength=len(near)))
+    return int(np.maximum(0, closer + 1 - len(near)).sum())
+
+
+def _label_codes(labels: ArrayLike, n_samples: int) -> NDArray[np.intp]:
+    """Number the labels 0, 1, …"""
+    values = np.asarray(labels)
+    if values.shape != (n_samples,):
+        raise ValueError(
+            f"labels must have shape ({n_samples},), one for each point, got {values.shape}"
+        )
+    missing = find_missing(values)
+    if missing.any():
+        raise ValueError(
+            f"the label of point {int(np.argmax(missing))} is missing; "
+            "leave such points out of embedding and labels"
+        )
+    return np.unique(values, return_inverse=True)[1].astype(np.intp)
