@@ -189,7 +189,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         # The strongest ten weights of a point make as good a start for L-BFGS as all, and a factor
         # that fits in memory.
         few = isinstance(repulsion, ExactRepulsion)
-        return SpectralLBFGS() if few else SpectralLBFGS(n_neighbors=10)
+        return SpectralLBFGS() if few else SpectralLBFGS(n_neighbors=10, memory=10)
 
     def _resolve_repulsion(self, n_samples: int) -> Repulsion:
         if not isinstance(self.repulsion, str):
