@@ -73,13 +73,16 @@ class Problem:
 
     @property
     def entropy(self) -> float:
+        """H(P)."""
         return float(-(self.P.data * np.log(self.P.data, where=self.P.data > 0)).sum())
 
     def exact_kl(self, embedding: np.ndarray) -> float:
+        """KL(P‖Q) over all pairs."""
         exact = objectives.TSNE(self.P, repulsion=ExactRepulsion(N_JOBS), check=False)
         return exact.value(embedding, 1.0) - exact.entropy
 
     def recall(self, embedding: np.ndarray) -> float:
+        """Share of the nearest neighbours that are nearest in the embedding too."""
         found = find_neighbors(embedding, self.nearest.shape[1], n_jobs=N_JOBS).indices
         shared = [len(np.intersect1d(a, b)) for a, b in zip(found, self.nearest, strict=True)]
         return float(np.mean(shared)) / self.nearest.shape[1]
