@@ -4,6 +4,7 @@
     python benchmarks/embedding.py models --data FOLDER     s-SNE and EE against t-SNE and descent
     python benchmarks/embedding.py sets --data FOLDER       the default t-SNE on every data set
     python benchmarks/embedding.py growth                   10,000 to 1,000,000 points
+    python benchmarks/embedding.py crossover                exact sums against the grid
     python benchmarks/embedding.py pictures --data FOLDER   maps to look at
 
 Affinities of perplexity 30 are computed first and given to everyone; seconds are those of the
@@ -27,6 +28,7 @@ from scipy import sparse
 
 import closeknit as ck
 from closeknit import objectives, quality
+from closeknit.kernels import GAUSSIAN, STUDENT
 from closeknit.minimize import Backtracking, minimize
 from closeknit.neighbors import find_neighbors
 from closeknit.repulsion import ExactRepulsion, GridRepulsion
@@ -262,6 +264,27 @@ def growth(arguments: argparse.Namespace) -> list[str]:
     return lines
 
 
+def crossover(arguments: argparse.Namespace) -> list[str]:
+    """Milliseconds of the sums over all pairs, one by one and on the grid, on a disc of points."""
+    lines = [
+        "| points | t-SNE exact | grid | s-SNE exact | grid |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for n in (1000, 2000, 5000, 10_000, 20_000):
+        cells = []
+        for kernel, accuracy, width in ((STUDENT, 0.1, 1.0), (GAUSSIAN, 0.02, 0.05)):
+            X = width * np.sqrt(n) * np.random.default_rng(0).normal(size=(n, 2)) / 2.0
+            for way in (ExactRepulsion(N_JOBS), GridRepulsion(accuracy, n_jobs=N_JOBS)):
+                seconds = []
+                for _ in range(7 * arguments.repeats):
+                    started = time.perf_counter()
+                    way.sums(X, kernel)
+                    seconds.append(time.perf_counter() - started)
+                cells.append(f"{1e3 * min(seconds):.2f}")
+        lines.append(f"| {n:,} | {' | '.join(cells)} |")
+    return lines
+
+
 def one(arguments: argparse.Namespace) -> list[str]:
     """t-SNE on a mixture of Gaussians, k = 30 neighbours given as affinities of perplexity 10."""
     n = arguments.size
@@ -308,6 +331,7 @@ def main() -> None:
         "models": models,
         "sets": sets,
         "growth": growth,
+        "crossover": crossover,
         "one": one,
         "pictures": pictures,
     }
