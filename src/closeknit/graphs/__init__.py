@@ -1,6 +1,41 @@
-"""Graphs made of affinities: symmetric matrices of weights and their Laplacians."""
+"""Graphs made of affinities: symmetric weights, Laplacians, and sparser graphs that keep the shape.
 
+::
+
+    points, distances or affinities
+        └─► EntropicSparsifier     edges of large entropic affinity
+        └─► KNNSparsifier          edges between nearest neighbours
+    compare({...})                 what they kept: components, D1, D2
+"""
+
+from closeknit.graphs.compare import (
+    Comparison,
+    Degrees,
+    GraphSummary,
+    compare,
+    connected_components,
+    degrees,
+    laplacian_distance,
+    sparsity,
+    spectrum_distance,
+)
+from closeknit.graphs.entropic import EntropicSparsifier
+from closeknit.graphs.knn import KNNSparsifier
 from closeknit.graphs.laplacian import laplacian
 from closeknit.graphs.symmetrize import symmetrize
 
-__all__ = ["laplacian", "symmetrize"]
+__all__ = [
+    "Comparison",
+    "Degrees",
+    "EntropicSparsifier",
+    "GraphSummary",
+    "KNNSparsifier",
+    "compare",
+    "connected_components",
+    "degrees",
+    "laplacian",
+    "laplacian_distance",
+    "sparsity",
+    "spectrum_distance",
+    "symmetrize",
+]
