@@ -19,22 +19,30 @@ from closeknit.graphs.compare import (
     sparsity,
     spectrum_distance,
 )
+from closeknit.graphs.dip import Dip, dip_modes, dip_statistic, dip_test
 from closeknit.graphs.entropic import EntropicSparsifier
 from closeknit.graphs.knn import KNNSparsifier
 from closeknit.graphs.laplacian import laplacian
+from closeknit.graphs.modes import find_modes, silverman_bandwidth
 from closeknit.graphs.symmetrize import symmetrize
 
 __all__ = [
     "Comparison",
     "Degrees",
+    "Dip",
     "EntropicSparsifier",
     "GraphSummary",
     "KNNSparsifier",
     "compare",
     "connected_components",
     "degrees",
+    "dip_modes",
+    "dip_statistic",
+    "dip_test",
+    "find_modes",
     "laplacian",
     "laplacian_distance",
+    "silverman_bandwidth",
     "sparsity",
     "spectrum_distance",
     "symmetrize",
