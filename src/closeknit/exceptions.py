@@ -1,6 +1,6 @@
 """Warnings that closeknit raises, so that users can filter them by class."""
 
-__all__ = ["CloseknitWarning", "NoBandwidthWarning"]
+__all__ = ["CloseknitWarning", "NoBandwidthWarning", "NoViewerWarning"]
 
 
 class CloseknitWarning(UserWarning):
@@ -9,3 +9,7 @@ class CloseknitWarning(UserWarning):
 
 class NoBandwidthWarning(CloseknitWarning):
     """Some points have no bandwidth of the wanted perplexity, for example because of ties."""
+
+
+class NoViewerWarning(CloseknitWarning):
+    """No point sees enough modes among its distances to tell others apart."""

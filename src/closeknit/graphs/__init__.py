@@ -5,6 +5,8 @@
     points, distances or affinities
         └─► EntropicSparsifier     edges of large entropic affinity
         └─► KNNSparsifier          edges between nearest neighbours
+        └─► ViewerSparsifier       edges that few viewers (viewers.py) vote against,
+                                   by the modes (modes.py, dip.py) of what they see (sights.py)
     compare({...})                 what they kept: components, D1, D2
 """
 
@@ -25,6 +27,8 @@ from closeknit.graphs.knn import KNNSparsifier
 from closeknit.graphs.laplacian import laplacian
 from closeknit.graphs.modes import find_modes, silverman_bandwidth
 from closeknit.graphs.symmetrize import symmetrize
+from closeknit.graphs.viewer_sparsifier import ViewerSparsifier
+from closeknit.graphs.viewers import View
 
 __all__ = [
     "Comparison",
@@ -33,6 +37,8 @@ __all__ = [
     "EntropicSparsifier",
     "GraphSummary",
     "KNNSparsifier",
+    "View",
+    "ViewerSparsifier",
     "compare",
     "connected_components",
     "degrees",
