@@ -7,6 +7,7 @@
         └─► KNNSparsifier          edges between nearest neighbours
         └─► ViewerSparsifier       edges that few viewers (viewers.py) vote against,
                                    by the modes (modes.py, dip.py) of what they see (sights.py)
+        └─► ResistanceSparsifier   a sample of edges that keeps the Laplacian (resistances.py)
     compare({...})                 what they kept: components, D1, D2
 """
 
@@ -26,6 +27,8 @@ from closeknit.graphs.entropic import EntropicSparsifier
 from closeknit.graphs.knn import KNNSparsifier
 from closeknit.graphs.laplacian import laplacian
 from closeknit.graphs.modes import find_modes, silverman_bandwidth
+from closeknit.graphs.resistance_sparsifier import ResistanceSparsifier
+from closeknit.graphs.resistances import effective_resistances
 from closeknit.graphs.symmetrize import symmetrize
 from closeknit.graphs.viewer_sparsifier import ViewerSparsifier
 from closeknit.graphs.viewers import View
@@ -37,6 +40,7 @@ __all__ = [
     "EntropicSparsifier",
     "GraphSummary",
     "KNNSparsifier",
+    "ResistanceSparsifier",
     "View",
     "ViewerSparsifier",
     "compare",
@@ -45,6 +49,7 @@ __all__ = [
     "dip_modes",
     "dip_statistic",
     "dip_test",
+    "effective_resistances",
     "find_modes",
     "laplacian",
     "laplacian_distance",

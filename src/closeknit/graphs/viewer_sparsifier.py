@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities._validation import check_perplexity
+from closeknit.affinities.scales import scales_of
 from closeknit.exceptions import NoViewerWarning
 from closeknit.graphs._input import check_graph, entropic_graph
 from closeknit.graphs._select import keep_smallest, subgraph
@@ -51,10 +54,11 @@ class ViewerSparsifier(BaseSparsifier):
         −log w of past candidates, for Gaussian affinities w; the summed 1/w, for slowly falling
         ones; or out of range of them all, for a flat kernel. Points and distances get a kernel of
         the candidate's bandwidth.
-    perplexity : float, default=30.0
+    perplexity : float, or list or tuple of floats, default=30.0
         Of the entropic affinities that are made sparse.
     view_perplexity : float or None, default=None
-        Of the entropic bandwidth; None means `perplexity`. The smaller, the more modes are seen.
+        Of the entropic bandwidth; None means `perplexity`, the smallest if there are several. The
+        smaller, the more modes are seen.
     n_neighbors : "auto", int or None, default="auto"
         As in :class:`EntropicSparsifier`; the paper's graph is that of None, of all pairs.
     input : {"data", "affinities", "distances"}, default="data"
@@ -107,7 +111,7 @@ class ViewerSparsifier(BaseSparsifier):
         modes: str = "mean-shift",
         viewer_selection: Any = "kmeans++",
         tails: str = "exponential",
-        perplexity: float = 30.0,
+        perplexity: float | Sequence[float] = 30.0,
         view_perplexity: float | None = None,
         n_neighbors: int | str | None = "auto",
         input: str = "data",
@@ -139,7 +143,9 @@ class ViewerSparsifier(BaseSparsifier):
             W = X = check_graph(X)
         else:
             W = entropic_graph(X, self)
-        self.candidates_ = tuple(self._ask(X))
+        # The products of one view are too short to share: threads would only wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            self.candidates_ = tuple(self._ask(X))
         self.viewers_ = tuple(view for view in self.candidates_ if view.good)
         if not self.viewers_:
             warnings.warn(
@@ -159,7 +165,7 @@ class ViewerSparsifier(BaseSparsifier):
         sight = make_sight(X, self.input, self.metric, effective_n_jobs(self.n_jobs))
         rule = "entropic" if self.bandwidth == "auto" else self.bandwidth
 
-        perplexity = self.perplexity if self.view_perplexity is None else self.view_perplexity
+        perplexity = self.view_perplexity or min(scales_of(self.perplexity))
 
         def look_from(viewer: int) -> tuple[View, NDArray[np.float64]]:
             distances = sight.distances(viewer)
@@ -219,11 +225,6 @@ class ViewerSparsifier(BaseSparsifier):
             )
         if self.view_perplexity is not None:
             check_perplexity(self.view_perplexity, 1, np.iinfo(np.int64).max)
-        elif isinstance(self.perplexity, list | tuple):
-            raise ValueError(
-                f"perplexity={self.perplexity} has several scales; say by view_perplexity under "
-                "which one viewers shall look for modes"
-            )
         names = {"modes": ("mean-shift", "dip"), "tails": TAILS}
         if isinstance(self.viewer_selection, str):
             names["viewer_selection"] = ("kmeans++", "uniform")
