@@ -143,6 +143,8 @@ class ViewerSparsifier(BaseSparsifier):
             W = X = check_graph(X)
         else:
             W = entropic_graph(X, self)
+        # Before anybody is asked, know that the target can be met.
+        count = None if self.sparsity is None else self._wanted_edges(W.shape[0], W.nnz)
         # The products of one view are too short to share: threads would only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
             self.candidates_ = tuple(self._ask(X))
@@ -156,9 +158,9 @@ class ViewerSparsifier(BaseSparsifier):
             )
         votes = self._count(W)
         self.votes_ = sparse.csr_matrix((votes, W.indices, W.indptr), shape=W.shape)
-        if self.sparsity is None:
+        if count is None:
             return subgraph(W, votes < (1 if self.votes is None else self.votes))
-        return subgraph(W, _fewest_votes(votes, W.data, self._wanted_edges(W.shape[0], W.nnz)))
+        return subgraph(W, _fewest_votes(votes, W.data, count))
 
     def _ask(self, X: Any) -> list[View]:
         """Look from candidates until there are enough good viewers."""
