@@ -1,7 +1,7 @@
 """Sparsifiers: seconds by number of points, and what they keep of real graphs.
 
     python benchmarks/sparsifiers.py                 seconds for 5,000, 10,000 and 20,000 points
-    python benchmarks/sparsifiers.py --data FOLDER   clustering accuracy, D1 and D2 at five sparsities
+    python benchmarks/sparsifiers.py --data FOLDER   accuracy, D1 and D2 at five sparsities
 
 Points in 10 dimensions, ten blobs, sparsity 0.995, entropic affinities over 90 neighbours or more;
 no n × n array is made. FOLDER holds coil20.npz and cbmc_cite_pca50.npz. Tables go to standard

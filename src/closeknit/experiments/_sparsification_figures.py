@@ -58,7 +58,7 @@ def _draw_graph(axes: Axes, problem: Problem, graph: Any, title: str) -> None:
     # The more edges lie on each other, the fainter each has to be.
     alpha = float(np.clip(2_000.0 / max(1, len(ends)), 0.2, 0.8))
     axes.add_collection(LineCollection(list(ends), colors="#2a8fd0", linewidths=0.35, alpha=alpha))
-    axes.scatter(*problem.X.T, c="black", s=3, linewidths=0, zorder=2)
+    axes.scatter(problem.X[:, 0], problem.X[:, 1], c="black", s=3, linewidths=0, zorder=2)
     axes.set_title(title, fontsize=10)
     axes.set_aspect("equal")
     axes.set_axis_off()
@@ -90,14 +90,13 @@ def draw_viewers(problems: Sequence[Problem], path: Path) -> None:
             graph = problem.with_fewer_votes(votes)
             title = f"{problem.name}: {votes} votes, sparsity {100 * sparsity(graph):.1f} %"
             _draw_graph(grid[row, column], problem, graph, title)
-            grid[row, column].scatter(*problem.X[at].T, c="#d62728", s=8, linewidths=0, zorder=3)
+            x, y = problem.X[at].T
+            grid[row, column].scatter(x, y, c="#d62728", s=8, linewidths=0, zorder=3)
     figure.suptitle("viewers in red", fontsize=10)
     _save(figure, path)
 
 
-def draw_sigmas(
-    perplexities: NDArray[Any], sigmas: Mapping[str, NDArray[Any]], path: Path
-) -> None:
+def draw_sigmas(perplexities: NDArray[Any], sigmas: Mapping[str, NDArray[Any]], path: Path) -> None:
     """Figure 3: mean and standard deviation of the bandwidths."""
     figure, grid = _figure(1, len(sigmas))
     for axes, (name, values) in zip(grid[0], sigmas.items(), strict=True):
@@ -174,7 +173,9 @@ def draw_distances(curves: Mapping[str, Sequence[Curve]], path: Path) -> None:
         for row, (quantity, label) in enumerate((("d1", "D₁"), ("d2", "D₂"))):
             axes = grid[row, column]
             _draw_curves(axes, found, quantity)
-            axes.set_yscale("log")
+            if quantity == "d2":
+                axes.set_yscale("log")
+                axes.set_ylim(bottom=1e-10)  # less is nothing, to rounding
             axes.set_title(f"{name}: {label}", fontsize=10)
     grid[0, 0].legend(frameon=False, fontsize=8)
     _save(figure, path)

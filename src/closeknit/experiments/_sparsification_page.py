@@ -33,8 +33,8 @@ def write(
         "Circles, moons and blobs of 500 points (scikit-learn's, seed 0). The original graph holds "
         "symmetric entropic affinities over all pairs at perplexity 30; all sparsifiers keep edges "
         "of it, resistance sampling with new weights. Viewers: 100, under the entropic bandwidth "
-        "of perplexity 5. The paper does not say which graph its D₁ and D₂ start from, nor how many "
-        "viewers it has.\n",
+        "of perplexity 5. The paper does not say which graph its D₁ and D₂ start from, nor how "
+        "many viewers it has.\n",
         "## Figures 1 and 2: graphs\n",
         "![nearest neighbours and entropic affinities](figure-1.png)\n",
         "![viewers](figure-2.png)\n",
@@ -145,12 +145,12 @@ def _r_squared(x: NDArray[Any], y: Sequence[float]) -> float:
 
 
 def _votes(by_votes: Mapping[str, Sequence[float]]) -> str:
-    """The curve starts slowly from the left if its steepest place is not at the first votes."""
-    steepest = {
-        name: int(np.argmin(np.convolve(np.diff(values), np.ones(5) / 5.0, mode="same"))) + 1
-        for name, values in by_votes.items()
-    }
-    turning = [0.1 < steepest[name] / len(values) < 0.9 for name, values in by_votes.items()]
+    """The curve has a turning point if it is less than half as steep at both ends."""
+    steepest, turning = {}, []
+    for name, values in by_votes.items():
+        slope = np.convolve(-np.diff(values), np.ones(5) / 5.0, mode="valid")
+        steepest[name] = int(slope.argmax()) + 3
+        turning.append(bool(max(slope[0], slope[-1]) < 0.5 * slope.max()))
     places = (f"{steepest[name]} of {len(v)} votes on {name}" for name, v in by_votes.items())
     return _claim(
         "With the votes sparsity falls slowly at first, faster up to a turning point, then slowly.",
