@@ -135,5 +135,5 @@ def test_bad_input(call, message):
 
 def test_all_eigenvalues_of_many_points_are_refused():
     many = sparse.identity(10_001, format="csr")
-    with pytest.raises(ValueError, match="0.8 GB; set n_eigenvalues, for example to 100"):
+    with pytest.raises(ValueError, match=r"0\.8 GB; set n_eigenvalues, for example to 100"):
         spectrum_distance(many, many)

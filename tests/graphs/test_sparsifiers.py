@@ -187,6 +187,19 @@ def test_neighbours_against_scikit_learn(mutual, mode, k):
     np.testing.assert_allclose(graph.toarray(), expected, rtol=1e-12)
 
 
+def test_neighbours_that_are_given():
+    found = ck.neighbors.find_neighbors(X, 12)
+    for given in (found, (found.indices, np.sqrt(found.sq_distances))):
+        graph = KNNSparsifier(6, neighbors=given).fit_transform(X)
+        assert (graph != KNNSparsifier(6).fit_transform(X)).nnz == 0
+        target = KNNSparsifier(sparsity=0.95, neighbors=given).fit(X)
+        assert abs(target.sparsity_ - 0.95) < 0.01
+        with pytest.raises(ValueError, match="but neighbors= holds only 12 per point"):
+            KNNSparsifier(13, neighbors=given).fit(X)
+    with pytest.raises(ValueError, match="describes 150 points among 150, X has 90"):
+        KNNSparsifier(3, neighbors=found).fit(X[:90])
+
+
 def test_neighbours_in_affinities_are_the_largest():
     graph = KNNSparsifier(5, input="affinities").fit_transform(W)
     top = np.argsort(-W, axis=1)[:, :5]

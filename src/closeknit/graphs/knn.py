@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import sparse
 from closeknit.graphs._input import check_graph
 from closeknit.graphs._select import edges_of_sparsity, keep_smallest, subgraph
 from closeknit.graphs.base import BaseSparsifier
-from closeknit.neighbors import fit_index
+from closeknit.neighbors import Neighbors, fit_index
 
 __all__ = ["KNNSparsifier"]
 
@@ -137,27 +138,43 @@ class KNNSparsifier(BaseSparsifier):
 
     def _search(self, X: Any) -> tuple[Any, Any]:
         """Find neighbours; return how near each pair is, and the directed graph of distances."""
+        find, most = self._searcher(X)
+        n, k = X.shape[0], self._neighbors_to_search(X.shape[0], most)
+        while True:
+            distances = find(k).to_graph()
+            near = self._join(_nearness_by_place(distances))
+            if self.sparsity is None or k == most or near.nnz >= self._edges(n):
+                return near, distances
+            k = min(2 * k, most)  # how many of the edges are mutual, only the data tell
+
+    def _searcher(self, X: Any) -> tuple[Callable[[int], Neighbors], int]:
+        """A function from a number of neighbours to these, and the largest number it takes."""
+        given = self.neighbors
+        if isinstance(given, Neighbors | tuple):
+            found = given if isinstance(given, Neighbors) else Neighbors.from_arrays(*given)
+            if found.n_samples != X.shape[0] or found.n_targets != X.shape[0]:
+                raise ValueError(
+                    f"neighbors= describes {found.n_samples} points among {found.n_targets}, "
+                    f"X has {X.shape[0]}; they must be the same points"
+                )
+            return found.truncate, found.n_neighbors
         metric = "precomputed" if self.input == "distances" else self.metric
         options = {"n_jobs": self.n_jobs, "random_state": self.random_state}
-        index = fit_index(X, metric, self.neighbors, verbose=self.verbose, **options)
-        n, k = X.shape[0], self._neighbors_to_search(X.shape[0])
-        while True:
-            distances = index.self_neighbors(k).to_graph()
-            near = self._join(_nearness_by_place(distances))
-            if self.sparsity is None or k == n - 1 or near.nnz >= self._edges(n):
-                return near, distances
-            k = min(2 * k, n - 1)  # how many of the edges are mutual, only the data tell
+        index = fit_index(X, metric, given, verbose=self.verbose, **options)
+        return index.self_neighbors, X.shape[0] - 1
 
-    def _neighbors_to_search(self, n: int) -> int:
+    def _neighbors_to_search(self, n: int, most: int) -> int:
         if self.sparsity is not None:
             # Either end's neighbours make at least as many edges as wanted; mutual ones are fewer.
-            return min(n - 1, max(1, -(-self._edges(n) * (1 + self.mutual) // n)))
+            return min(most, max(1, -(-self._edges(n) * (1 + self.mutual) // n)))
         k = self._count()
         if k > n - 1:
             raise ValueError(
                 f"n_neighbors={k} needs at least {k + 1} points, got n_samples = {n}; "
                 "lower n_neighbors"
             )
+        if k > most:
+            raise ValueError(f"n_neighbors={k}, but neighbors= holds only {most} per point")
         return k
 
     def _edges(self, n: int) -> int:
