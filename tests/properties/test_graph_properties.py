@@ -133,9 +133,10 @@ def test_no_other_cut_comes_closer_to_the_target(name, A, target):
     W = symmetric(A)
     n, least = len(W), sparsity(W)
     options = {"threshold": None} if name == "entropic" else {"n_neighbors": None}
-    if target < least:
+    pairs = n * (n - 1)
+    if target < least - 0.5 / pairs:
         with pytest.raises(ValueError, match="but the graph has only"):
-            sparsify(name, W, sparsity=min(target, least - 0.5 / n**2), **options)
+            sparsify(name, W, sparsity=target, **options)
         return
     reached = sparsity(sparsify(name, W, sparsity=target, **options))
     if name == "entropic":
@@ -143,8 +144,7 @@ def test_no_other_cut_comes_closer_to_the_target(name, A, target):
     else:
         cuts = [sparsity(sparsify(name, W, n_neighbors=k)) for k in range(1, n + 1)] + [1.0]
     best = min(abs(cut - target) for cut in cuts)
-    # The number of edges wanted is rounded to a whole one.
-    assert abs(reached - target) <= best + 0.5 / (n * (n - 1)) + 1e-12
+    assert abs(reached - target) <= best + 1e-12
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,18 +20,18 @@ def check_sparsity(sparsity: Any) -> None:
         )
 
 
-def edges_of_sparsity(sparsity: float, n_samples: int) -> int:
-    """How many entries off the diagonal a graph of that sparsity has.
+def edges_of_sparsity(sparsity: float, n_samples: int) -> float:
+    """How many entries off the diagonal a graph of that sparsity has; not rounded.
 
     Examples
     --------
-    >>> edges_of_sparsity(0.9, 11)
-    11
+    >>> edges_of_sparsity(0.75, 11)
+    27.5
     """
-    return round((1.0 - sparsity) * n_samples * (n_samples - 1))
+    return (1.0 - sparsity) * n_samples * (n_samples - 1)
 
 
-def keep_smallest(keys: NDArray[Any], count: int) -> NDArray[np.bool_]:
+def keep_smallest(keys: NDArray[Any], count: float) -> NDArray[np.bool_]:
     """Mark the `count` entries with the smallest keys, or as near to that as ties permit.
 
     Entries with equal keys are kept or dropped together, whichever brings the number kept closer
@@ -39,8 +40,8 @@ def keep_smallest(keys: NDArray[Any], count: int) -> NDArray[np.bool_]:
     Parameters
     ----------
     keys : ndarray of shape (n_edges,)
-    count : int
-        From 0 to n_edges.
+    count : float
+        From 0 to n_edges; need not be whole.
 
     Returns
     -------
@@ -58,10 +59,11 @@ def keep_smallest(keys: NDArray[Any], count: int) -> NDArray[np.bool_]:
         return np.zeros(len(keys), dtype=bool)
     if count >= len(keys):
         return np.ones(len(keys), dtype=bool)
-    last = np.partition(keys, count - 1)[count - 1]
+    place = math.ceil(count) - 1
+    last = np.partition(keys, place)[place]
     without, with_ties = keys < last, keys <= last
-    surplus = int(np.count_nonzero(with_ties)) - count
-    shortage = count - int(np.count_nonzero(without))
+    surplus = np.count_nonzero(with_ties) - count
+    shortage = count - np.count_nonzero(without)
     return with_ties if surplus <= shortage else without
 
 

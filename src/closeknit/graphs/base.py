@@ -103,14 +103,14 @@ class BaseSparsifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             )
         return self.graph_
 
-    def _wanted_edges(self, n: int, available: int) -> int:
+    def _wanted_edges(self, n: int, available: int) -> float:
         """Entries off the diagonal that `sparsity` asks for."""
         assert self.sparsity is not None
         count = edges_of_sparsity(self.sparsity, n)
-        if count > available:
+        if count > available + 0.5:
             least = 1.0 - available / (n * (n - 1))
             raise ValueError(
-                f"sparsity={self.sparsity:g} asks for {count} edges, but the graph has only "
+                f"sparsity={self.sparsity:g} asks for {count:.0f} edges, but the graph has only "
                 f"{available}; ask for at least {least:g}, or give a denser graph"
             )
         return count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -166,7 +167,7 @@ class KNNSparsifier(BaseSparsifier):
     def _neighbors_to_search(self, n: int, most: int) -> int:
         if self.sparsity is not None:
             # Either end's neighbours make at least as many edges as wanted; mutual ones are fewer.
-            return min(most, max(1, -(-self._edges(n) * (1 + self.mutual) // n)))
+            return min(most, max(1, math.ceil(self._edges(n) * (1 + self.mutual) / n)))
         k = self._count()
         if k > n - 1:
             raise ValueError(
@@ -177,7 +178,7 @@ class KNNSparsifier(BaseSparsifier):
             raise ValueError(f"n_neighbors={k}, but neighbors= holds only {most} per point")
         return k
 
-    def _edges(self, n: int) -> int:
+    def _edges(self, n: int) -> float:
         assert self.sparsity is not None
         return edges_of_sparsity(self.sparsity, n)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -237,13 +238,14 @@ class ViewerSparsifier(BaseSparsifier):
 
 
 def _fewest_votes(
-    votes: NDArray[np.int32], weights: NDArray[np.float64], count: int
+    votes: NDArray[np.int32], weights: NDArray[np.float64], count: float
 ) -> NDArray[np.bool_]:
     """Mark the `count` edges with the fewest votes; among equals, the heaviest."""
     if count <= 0 or count >= len(votes):
         return np.full(len(votes), count > 0)
-    last = np.partition(votes, count - 1)[count - 1]
+    place = math.ceil(count) - 1
+    last = np.partition(votes, place)[place]
     kept = votes < last
     equal = votes == last
-    kept[equal] = keep_smallest(-weights[equal], count - int(np.count_nonzero(kept)))
+    kept[equal] = keep_smallest(-weights[equal], count - np.count_nonzero(kept))
     return kept
