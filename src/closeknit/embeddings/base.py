@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -51,7 +52,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         self,
         n_components: int = 2,
         *,
-        perplexity: float = 30.0,
+        perplexity: float | Sequence[float] = 30.0,
         affinity: Any = "entropic",
         metric: str = "euclidean",
         n_neighbors: int | str | None = "auto",

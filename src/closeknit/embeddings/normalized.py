@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -129,7 +130,7 @@ class TSNE(_Normalized):
         self,
         n_components: int = 2,
         *,
-        perplexity: float = 30.0,
+        perplexity: float | Sequence[float] = 30.0,
         affinity: Any = "entropic",
         metric: str = "euclidean",
         n_neighbors: int | str | None = "auto",
