@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from data import LABELS, load_labelled
 from scipy import sparse
+from scipy.special import entr
 
 import closeknit as ck
 from closeknit import objectives, quality
@@ -76,7 +77,7 @@ class Problem:
     @property
     def entropy(self) -> float:
         """H(P)."""
-        return float(-(self.P.data * np.log(self.P.data, where=self.P.data > 0)).sum())
+        return float(entr(self.P.data).sum())
 
     def exact_kl(self, embedding: np.ndarray) -> float:
         """KL(P‖Q) over all pairs."""
