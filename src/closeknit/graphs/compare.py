@@ -23,6 +23,7 @@ __all__ = [
     "sparsity",
 ]
 
+
 def sparsity(W: Any) -> float:
     """Share of the pairs of different points that have no edge.
 
@@ -219,7 +220,8 @@ def compare(
     reference : str, graph or None, default=None
         What D₁ and D₂ are measured from: the name of a graph, a further graph, or the first.
     n_eigenvalues : "auto", int or None, default="auto"
-        As in :func:`~closeknit.graphs.spectrum_distance`; ``"auto"`` means all up to 2,000 points and 100 beyond.
+        As in :func:`~closeknit.graphs.spectrum_distance`; ``"auto"`` means all up to 2,000 points
+        and 100 beyond.
     n_eigenvectors : int, default=10
         As in :func:`~closeknit.graphs.laplacian_distance`.
 
