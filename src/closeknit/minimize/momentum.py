@@ -118,6 +118,7 @@ class _Moving(Descent):
     def reset(self) -> bool:
         """Come to rest and go on slower, after a step to where the objective is not finite."""
         moved = bool(self._velocity.any())
+        self._rate *= 0.5
         self._velocity[:] = 0.0
         if self._gains is not None:
             self._gains[:] = 1.0
