@@ -57,7 +57,7 @@ class GridRepulsion:
         Wanted error of the forces, relative to their norm. The spacing of the grid follows from it
         and from the kernel, not from the size of the map, so that it holds as the map grows. Maps
         narrower than twice the kernel's width, where forces nearly cancel, may miss it: with 0.02
-        the error is up to 0.04, 0.25 and 0.35 on maps of a half, a tenth and a hundredth of that
+        the error is up to 0.05, 0.25 and 0.35 on maps of a half, a tenth and a hundredth of that
         width. Values are accurate to 0.01 even there.
     max_memory : float, default=2e9
         Bytes that the grid may take. A map too large for it is summed exactly, with a warning.
