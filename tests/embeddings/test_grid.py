@@ -20,7 +20,13 @@ ties = pytest.mark.filterwarnings("ignore::closeknit.exceptions.NoBandwidthWarni
 
 
 def small(model, **options):
-    options = {"perplexity": 5.0, "random_state": 0, "repulsion": "grid", "max_iter": 30, **options}
+    options = {
+        "perplexity": 20.0,
+        "random_state": 0,
+        "repulsion": "grid",
+        "max_iter": 30,
+        **options,
+    }
     return model(**options)
 
 
