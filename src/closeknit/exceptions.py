@@ -8,9 +8,11 @@ __all__ = [
     "CloseknitError",
     "CloseknitWarning",
     "DataError",
+    "DisconnectedWarning",
     "MissingDependencyError",
     "ModelError",
     "NoBandwidthWarning",
+    "NotConvergedWarning",
     "OutputError",
 ]
 
@@ -51,3 +53,11 @@ class CloseknitWarning(UserWarning):
 
 class NoBandwidthWarning(CloseknitWarning):
     """Some points have no bandwidth of the wanted perplexity, for example because of ties."""
+
+
+class DisconnectedWarning(CloseknitWarning):
+    """A graph falls into pieces about which it cannot tell what was asked."""
+
+
+class NotConvergedWarning(CloseknitWarning):
+    """An iteration ended before its tolerance was reached; what it found so far is used."""

@@ -216,20 +216,28 @@ def _too_large(n: int, needs: str) -> str:
 
 
 def conjugate_gradients(
-    apply: Callable[[Array], Array], rhs: Array, start: Array, tol: float, max_iter: int
+    apply: Callable[[Array], Array],
+    rhs: Array,
+    start: Array,
+    tol: float,
+    max_iter: int,
+    *,
+    precondition: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, int]:
     """Solve B·P = rhs inexactly by linear conjugate gradients.
 
-    Returns the solution, whose residual is at most ``tol·‖rhs‖`` unless `max_iter` came first, and
-    the number of iterations.
+    `precondition` applies a symmetric positive definite matrix near B⁻¹. Returns the solution,
+    whose residual is at most ``tol·‖rhs‖`` unless `max_iter` came first, and the number of
+    iterations.
     """
     P = start.copy()
     residual = rhs - apply(P)
     target = tol * float(np.linalg.norm(rhs))
-    towards = residual.copy()
-    squared = float(np.vdot(residual, residual))
+    direction = residual if precondition is None else precondition(residual)
+    towards = direction.copy()
+    squared = float(np.vdot(residual, direction))
     for iteration in range(max_iter):
-        if squared <= target * target:
+        if float(np.vdot(residual, residual)) <= target * target:
             return P, iteration
         image = apply(towards)
         curvature = float(np.vdot(towards, image))
@@ -238,6 +246,7 @@ def conjugate_gradients(
         step = squared / curvature
         P += step * towards
         residual -= step * image
-        before, squared = squared, float(np.vdot(residual, residual))
-        towards = residual + (squared / before) * towards
+        direction = residual if precondition is None else precondition(residual)
+        before, squared = squared, float(np.vdot(residual, direction))
+        towards = direction + (squared / before) * towards
     return P, max_iter
