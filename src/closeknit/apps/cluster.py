@@ -68,7 +68,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     affinities_ : csr_matrix of shape (n_samples, n_samples)
         The symmetric graph that was cut.
     n_iter_ : int
-        Iterations of the eigensolver; 0 for small graphs, which are solved directly.
+        Iterations of the eigensolver; 1 for small graphs, which are solved directly.
 
     Notes
     -----
@@ -147,7 +147,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
             max_iter=self.max_iter,
             random_state=rng,
         )
-        self.eigenvalues_, self.n_iter_ = found.values, found.n_iter
+        self.eigenvalues_, self.n_iter_ = found.values, max(1, found.n_iter)
         self.embedding_ = _coordinates(found, self.variant)
         count, component = connected_components(self.affinities_, directed=False)
         if count >= self.n_clusters:

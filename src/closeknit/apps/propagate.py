@@ -87,7 +87,8 @@ class _GraphClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_new,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Array:
         """Shares of each class among the neighbours of new points.
@@ -123,12 +124,12 @@ class _GraphClassifier(ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         if len(y) != n:
             raise ValueError(f"y has {len(y)} labels, but X has {n} points")
-        check_classification_targets(y)
         labelled = np.asarray(y != UNLABELED)
         if not labelled.any():
             raise ValueError(
                 f"no point has a label: all of y is {UNLABELED}, which marks missing ones"
             )
+        check_classification_targets(y[labelled])
         codes = np.full(n, -1)
         self.classes_, codes[labelled] = np.unique(y[labelled], return_inverse=True)
         return codes
@@ -149,10 +150,11 @@ class _GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _solve(self, matrix: csr_matrix, factor: ApproximateCholesky, rhs: Array) -> Array:
         start = factor.solve(rhs)
-        out, self.n_iter_ = conjugate_gradients(
+        out, n_iter = conjugate_gradients(
             lambda V: matrix @ V, rhs, start, self.tol, self.max_iter, precondition=factor.solve
         )
-        if self.n_iter_ >= self.max_iter:
+        self.n_iter_ = max(1, n_iter)
+        if n_iter >= self.max_iter:
             warnings.warn(
                 f"the labels did not settle to a relative residual of tol={self.tol:g} in "
                 f"max_iter={self.max_iter} iterations; raise one of them",
@@ -215,7 +217,7 @@ class LabelPropagation(_GraphClassifier):
     affinities_ : csr_matrix of shape (n_samples, n_samples)
         The symmetric graph.
     n_iter_ : int
-        Iterations of conjugate gradients.
+        Iterations of conjugate gradients, at least 1.
 
     Notes
     -----
@@ -268,7 +270,7 @@ class LabelPropagation(_GraphClassifier):
         # L_uu f_u = W_ul f_l: the Laplacian without the rows and columns of labelled points.
         labelled = given.any(axis=1)
         free, mass = np.flatnonzero(reached & ~labelled), given.copy()
-        self.n_iter_ = 0
+        self.n_iter_ = 1
         if len(free) > 0:
             rows, thinned = W[free], thin(W)[free]
             matrix = csr_matrix(diags(_sums(rows)) - rows[:, free])
