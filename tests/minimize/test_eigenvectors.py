@@ -105,6 +105,18 @@ def test_repeated_eigenvalues():
     )
 
 
+def test_components_joined_by_a_thread():
+    """An eigenvalue far below the others is as good as zero, and its vector splits the graph."""
+    W = pieces(neighbour_graph(400, seed=1), neighbour_graph(350, seed=2)).tolil()
+    W[0, 749] = W[749, 0] = 1e-11
+    found = graph_eigenvectors(sparse.csr_matrix(W), 4, tol=1e-4, random_state=0)
+    assert found.converged
+    assert 0.0 <= found.values[1] < 1e-12
+    signs = np.sign(found.vectors[:, 1])
+    assert (signs[:400] == signs[0]).all()
+    assert (signs[400:] == -signs[0]).all()
+
+
 def test_nearly_all_vectors():
     W = neighbour_graph(30)
     np.testing.assert_allclose(graph_eigenvectors(W, 30).values, dense_values(W), atol=1e-10)

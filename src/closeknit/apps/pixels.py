@@ -161,10 +161,11 @@ def image_affinities(
     Examples
     --------
     >>> import closeknit as ck
-    >>> from skimage import data
-    >>> W, sigma = ck.image_affinities(data.astronaut()[::16, ::16], perplexity=10)
+    >>> import numpy as np
+    >>> image = np.random.default_rng(0).random((30, 40, 3))
+    >>> W, sigma = ck.image_affinities(image, perplexity=10)
     >>> W.shape, sigma.shape
-    ((1024, 1024), (32, 32))
+    ((1200, 1200), (30, 40))
     """
     X = pixel_features(image, spatial_weight=spatial_weight)
     shape = np.shape(image)[:2]

@@ -27,6 +27,8 @@ __all__ = ["Eigenvectors", "graph_eigenvectors"]
 
 #: Below this many points a dense eigensolver is as fast and cannot fail to converge.
 DENSE = 500
+#: Residuals of this size are as good as zero: the matrix has a norm of at most 2.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ def graph_eigenvectors(
     n_vectors : int
         From 1 to n_samples.
     tol : float, default=1e-4
-        An eigenvector is accepted when its residual is below this times its eigenvalue.
+        An eigenvector is accepted when its residual is below this times its eigenvalue, or near
+        rounding error.
     max_iter : int, default=200
     random_state : int, RandomState or None, default=None
         Seeds the start.
@@ -189,13 +192,13 @@ class _Iteration:
         n, n_zero = self._kernel.shape
         # More vectors than are wanted: convergence depends on the gap behind the last of all.
         size = min(wanted + max(4, wanted // 2), n - n_zero)
-        X = self._precondition(self._project(self._rng.standard_normal((n, size))))
+        X = self._project(self._rng.standard_normal((n, size)))
         X, _, values = _ritz([X], [self._apply(X)], size)
         AX = self._apply(X)
         P = AP = np.empty((n, 0))
         for n_iter in range(max_iter + 1):
             R = AX - X * values
-            active = np.linalg.norm(R, axis=0) > tol * values
+            active = np.linalg.norm(R, axis=0) > np.maximum(tol * values, ROUNDING)
             if n_iter == max_iter or not active[:wanted].any():
                 break
             H = self._precondition(R[:, active])
