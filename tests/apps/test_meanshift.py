@@ -139,6 +139,7 @@ def test_too_few_steps_warn(blobs):
         ({"perplexity": 240.0}, "perplexity"),
         ({"n_neighbors": None}, "n_neighbors=None has no meaning here"),
         ({"n_neighbors": 240}, "n_neighbors=240 needs at least 241 points"),
+        ({"neighbors": ([[1]], [[1.0]])}, "not the neighbours themselves"),
         ({"merge": 0.0}, "merge=0.0 must be a positive number"),
         ({"tol": 0.0}, "tol=0.0 must lie between 0 and 1"),
         ({"max_iter": 0}, "max_iter=0 must be an integer of at least 1"),

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from closeknit.affinities import EntropicAffinities
 from closeknit.apps._shared import by_size, check_count
 from closeknit.exceptions import NotConvergedWarning
-from closeknit.neighbors import fit_index
+from closeknit.neighbors import Neighbors, fit_index
 
 __all__ = ["MeanShift"]
 
@@ -41,7 +41,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
     n_neighbors : "auto" or int, default="auto"
         Neighbours that count, for the bandwidths and for the density at any place; ``"auto"`` means
         ⌈3 · perplexity⌉.
-    neighbors : {"auto", "exact", "approximate"}, default="auto"
+    neighbors : {"auto", "exact", "approximate"} or index, default="auto"
         How they are found: see :func:`closeknit.neighbors.find_neighbors`.
     merge : float, default=1.0
         End points nearer than this times the bandwidth at the denser one are the same mode.
@@ -174,6 +174,11 @@ class MeanShift(ClusterMixin, BaseEstimator):
         check_count("max_iter", self.max_iter)
         if self.n_neighbors is None:
             raise ValueError("n_neighbors=None has no meaning here; use 'auto' or a number")
+        if isinstance(self.neighbors, Neighbors | tuple):
+            raise ValueError(
+                "points that move need new neighbours: neighbors= must be 'auto', 'exact', "
+                "'approximate' or an index, not the neighbours themselves"
+            )
         if not 0.0 < self.tol < 1.0:
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
         if not 0.0 < self.merge < math.inf:

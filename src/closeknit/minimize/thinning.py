@@ -10,8 +10,8 @@ from closeknit.minimize.attractive import keep_strongest
 
 __all__ = ["thin"]
 
-#: With the ten strongest edges of each point, conjugate gradients on a graph of 90 neighbours take
-#: a few iterations more than with all, and the factor takes a tenth of the time.
+#: The factor of a graph of ten neighbours takes about a tenth of the time that one of 90 takes
+#: (benchmarks/results/factors.md).
 N_NEIGHBORS = 10
 
 
