@@ -1,9 +1,9 @@
 """The smoothest vectors on a graph: leading eigenvectors of its normalised Laplacian.
 
 They minimise Σ w (u_n − u_m)² under uᵀDu = 1. Small graphs go to LAPACK. Large ones are solved by
-preconditioned block iterations (LOBPCG) with an approximate factor of the Laplacian. The eigenvalues
-that are wanted lie close together, at the end of the spectrum where Lanczos iterations are slow; the
-inverse spreads them out.
+preconditioned block iterations (LOBPCG) with an approximate factor of the Laplacian: the wanted
+eigenvalues lie close together, at the end of the spectrum where Lanczos iterations are slow, and
+the inverse spreads them out.
 """
 
 from __future__ import annotations
