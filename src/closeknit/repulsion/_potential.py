@@ -83,7 +83,7 @@ class KernelTransform:
         """
         squared: Any = 0.0
         for axis, n in enumerate(shape):
-            nodes = np.arange(n // 2 + 1) * scale.spacing
+            nodes = np.arange(n // 2 + 1.0) * scale.spacing
             squared = squared + _along(axis, shape, nodes**2)
         waves = fft.dctn(kernel.K(squared), type=1)
         for axis, n in enumerate(shape):
