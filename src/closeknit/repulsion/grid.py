@@ -111,7 +111,8 @@ class GridRepulsion:
         potentials = self._potentials(X, kernel, None)
         if potentials is None:
             return self.exact.values(X, kernel)
-        return sum(potential.at_points(forces=False)[0] for potential in potentials)
+        values = (potential.at_points(forces=False)[0] for potential in potentials)
+        return sum(values, start=np.zeros(len(X)))
 
     def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
         """Values and forces for every n, approximately; NaN if a point is not finite.
