@@ -149,7 +149,7 @@ def test_directions_take_weights_in_single_precision(model, direction):
 @each_nonlinear
 def test_momentum_ends_as_low_as_a_line_search(model):
     """By name for t-SNE, whose defaults are made for it; the others want a lower rate."""
-    options = {"lam": 1.0, "repulsion": "exact", "max_iter": 400}
+    options = {"lam": 1.0, "repulsion": "exact", "max_iter": 1500}
     direction = "momentum" if model is ck.TSNE else Momentum(rate=0.1)
     emb = small(model, direction=direction, **options).fit(SMALL)
     other = small(model, **options).fit(SMALL)

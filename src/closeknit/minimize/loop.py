@@ -77,13 +77,14 @@ class Limits:
             if limit is not None and not limit >= 0.0:
                 raise ValueError(f"{name}={limit!r} must be at least 0")
 
-    def reached(self, state: State, before: float | None, patience: int) -> str | None:
-        """Name a limit that is reached, if any; `before` is the value `patience` iterates ago."""
+    def reached(self, state: State, values: list[float], patience: int) -> str | None:
+        """Name a limit that is reached, if any; `values` are those of all iterates so far."""
         if state.gradient_norm <= self.gradient_tol:
             return "gradient_tol"
-        if before is not None:
-            scale = max(abs(before), abs(state.value))
-            if abs(before - state.value) <= patience * self.tol * scale:
+        if len(values) > patience:
+            # All of the last ones, because what swings may come by the same value twice.
+            low, high = min(values[-1 - patience :]), max(values[-1 - patience :])
+            if high - low <= patience * self.tol * max(abs(low), abs(high)):
                 return "tol"
         if state.iteration >= self.max_iter:
             return "max_iter"
@@ -144,10 +145,9 @@ class Run:
             )
         state = self._accept(start)
         search = self._step.start(self._direction.natural_step)
-        before: float | None = None
         values = [point.value]
         patience = self._direction.patience
-        while (reason := self._limits.reached(state, before, patience)) is None:
+        while (reason := self._limits.reached(state, values, patience)) is None:
             descent = self._prepare(point.X)
             sample = search.search(self._line(descent, point))
             if sample is None and descent.reset():
@@ -157,7 +157,6 @@ class Run:
                 return "no further decrease"
             point = sample.point
             values.append(point.value)
-            before = values[-1 - patience] if len(values) > patience else None
             state = self._accept(sample)
             if self._callback is not None and self._callback(state):
                 return "callback"
