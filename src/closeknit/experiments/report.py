@@ -9,15 +9,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from closeknit.exceptions import OutputError
 from closeknit.io.extras import require
 from closeknit.io.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Report", "claim", "new_figure", "plain_log_ticks", "table"]
+__all__ = ["Report", "claim", "legend_below", "new_figure", "plain_log_ticks", "table"]
 
-DPI = 110
+DPI = 100
+LARGEST = 150_000  # bytes of a picture in all its colours
 
 
 class Report:
@@ -47,7 +49,12 @@ class Report:
     def __init__(
         self, out: Path, name: str, title: str, introduction: str, *, verbose: bool = False
     ) -> None:
-        out.mkdir(parents=True, exist_ok=True)
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(
+                f"cannot make the folder {out}: {error.strerror}; choose another"
+            ) from error
         self.path = out / f"{name}.md"
         self._name = name
         self._parts = [f"# {title}", introduction]
@@ -74,13 +81,15 @@ class Report:
 
 
 def _save_small(figure: Figure, stream: BinaryIO) -> None:
-    """Save with 256 colours: a third of the bytes, and hardly a difference to the eye."""
+    """Save, with 256 colours if it would be large: a third of the bytes, hardly a difference."""
     from PIL import Image
 
     full = io.BytesIO()
     figure.savefig(full, dpi=DPI, format="png")
-    image = Image.open(full).convert("RGB").quantize(256, kmeans=1)
-    image.save(stream, format="PNG", optimize=True)
+    if full.tell() <= LARGEST:
+        stream.write(full.getvalue())
+    else:
+        Image.open(full).convert("RGB").quantize(256).save(stream, format="PNG", optimize=True)
 
 
 def new_figure(rows: int, columns: int, *, width: float = 3.6, height: float = 3.2) -> Any:
@@ -88,6 +97,11 @@ def new_figure(rows: int, columns: int, *, width: float = 3.6, height: float = 3
     module = require("matplotlib.figure", "plot", "the figures need Matplotlib")
     figure = module.Figure(figsize=(width * columns, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def legend_below(figure: Any, handles: Sequence[Any]) -> None:
+    """Put one legend for all axes below them."""
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
 
 
 def plain_log_ticks(axis: Any) -> None:

@@ -51,12 +51,12 @@ class Scale:
 
     image_size: int | None = None
     n_embedded: int = 720
-    n_lams: int = 25
-    max_iter: int = 300
+    n_lams: int = 12
+    max_iter: int = 200
 
 
 FULL = Scale()
-QUICK = Scale(image_size=96, n_embedded=300, n_lams=8, max_iter=60)
+QUICK = Scale(image_size=80, n_embedded=200, n_lams=6, max_iter=60)
 
 
 def reproduce(

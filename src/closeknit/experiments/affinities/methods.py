@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit.affinities import Bandwidths, Oracle, Raster, solve_bandwidths
-from closeknit.experiments.report import new_figure, plain_log_ticks, table
+from closeknit.experiments.report import legend_below, new_figure, plain_log_ticks, table
 from closeknit.neighbors import Neighbors
 
 __all__ = ["FINDERS", "Trial", "convergence_table", "draw", "methods_table", "try_methods"]
@@ -153,8 +153,7 @@ def draw(trials: Sequence[Trial]) -> Any:
         passes.set_title(f"{trial.name}, n = {trial.n_samples:,}", fontsize="medium")
         for axes in (seconds, passes, converged):
             axes.spines[["top", "right"]].set_visible(False)
-    handles = [*grid[0, 0].lines, grid[0, 2].lines[-1]]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    legend_below(figure, [*grid[0, 0].lines, grid[0, 2].lines[-1]])
     return figure
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closeknit.affinities import bandwidth_bounds, entropy_derivatives, solve_bandwidths
-from closeknit.experiments.report import claim, new_figure, table
+from closeknit.experiments.report import claim, legend_below, new_figure, table
 from closeknit.neighbors import Neighbors
 from closeknit.plotting import plot_entropy
 
@@ -45,8 +45,13 @@ def typical_point(betas: NDArray[np.float64]) -> int:
     return int(np.argsort(betas, kind="stable")[len(betas) // 2])
 
 
-def count_steps(sq_distances: NDArray[np.float64], perplexity: float, method: str) -> Steps:
-    """Run Algorithm 1 from starts all over the bounds of Theorem 1.1, and count.
+def count_steps(
+    sq_distances: NDArray[np.float64],
+    perplexity: float,
+    method: str,
+    kind: Literal["paper", "sharp"] = "paper",
+) -> Steps:
+    """Run Algorithm 1 from starts all over the bounds, and count.
 
     All starts advance together; a start that is done stays where it is.
 
@@ -56,8 +61,10 @@ def count_steps(sq_distances: NDArray[np.float64], perplexity: float, method: st
         Of one point.
     perplexity : float
     method : {"Halley", "Euler", "Newton"}
+    kind : {"paper", "sharp"}, default="paper"
+        Of the bounds: Theorem 1.1, or those of the library.
     """
-    lower, upper = bandwidth_bounds(sq_distances[None], perplexity, kind="paper")
+    lower, upper = bandwidth_bounds(sq_distances[None], perplexity, kind=kind)
     starts = np.linspace(np.log(lower[0]), np.log(upper[0]), N_STARTS)
     rows = np.tile(sq_distances, (N_STARTS, 1))
     b, low, high = starts.copy(), np.full(N_STARTS, starts[0]), np.full(N_STARTS, starts[-1])
@@ -182,10 +189,9 @@ def draw_bounds(sq_distances: NDArray[Any], perplexity: float) -> Any:
     heights = np.geomspace(1.001, 0.999 * len(d), 200)
     weaker = np.minimum(*_lower_bounds(d, heights))
     grid[0, 0].plot(weaker, heights, "k:", lw=1.2, label="weaker lower bound of (7)")
-    handles, names = grid[0, 0].get_legend_handles_labels()
     for axes in grid[0]:
         axes.get_legend().remove()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
+    legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
     return figure
 
 

@@ -67,7 +67,7 @@ class Scale:
     """
 
     same: Limits = Limits(3000, 12.0)
-    random: Limits = Limits(100_000, 0.25)
+    random: Limits = Limits(100_000, 0.2)
     path: Limits = Limits(10_000, 15.0)
     large: Limits = Limits(100_000, 15.0)
     n_small: int = 720
@@ -78,14 +78,14 @@ class Scale:
 
 FULL = Scale()
 QUICK = Scale(
-    same=Limits(150),
+    same=Limits(100),
     random=Limits(20),
-    path=Limits(50),
-    large=Limits(15),
-    n_small=200,
-    n_large=1000,
-    n_starts=5,
-    n_lams=12,
+    path=Limits(40),
+    large=Limits(12),
+    n_small=150,
+    n_large=600,
+    n_starts=3,
+    n_lams=10,
 )
 
 

@@ -14,14 +14,16 @@ from closeknit.affinities import EntropicAffinities
 from closeknit.experiments.data import Points
 from closeknit.experiments.embeddings.problems import (
     Model,
+    draw_histories,
     finished,
     lowest_objective,
     random_start,
 )
-from closeknit.experiments.report import claim, new_figure, table
+from closeknit.experiments.report import claim, legend_below, new_figure, table
 from closeknit.graphs import symmetrize
 from closeknit.minimize import Result, SpectralDirection, SpectralLBFGS, minimize
-from closeknit.plotting import plot_embedding, plot_history
+from closeknit.plotting import plot_embedding
+from closeknit.plotting._curves import resolve_scale
 from closeknit.quality import knn_accuracy
 
 __all__ = ["Large", "describe", "draw", "large_models", "run_large", "runs_table"]
@@ -127,16 +129,17 @@ def draw(outcomes: Sequence[Large], labels: NDArray[Any]) -> Any:
             _frame_most(axes, run.X)
             axes.set_title(f"{outcome.model}, {label}, {run.seconds:.1f} s", fontsize="medium")
             axes.set_axis_off()
+    legend_below(figure, grid[0, 0].lines)
     return figure
 
 
 def _draw_curves(row: Any, outcome: Large) -> None:
     """By iterations, evaluations and seconds."""
+    values = np.concatenate([run.history.objective for run in outcome.runs.values()])
+    scale = resolve_scale("E", "auto", values)
     for axes, x in zip(row, ("iteration", "evaluations", "seconds"), strict=True):
-        plot_history(dict(outcome.runs), axes, x=x, x_scale="log")
+        draw_histories(axes, outcome.runs, x=x, x_scale="log", y_scale=scale)
         axes.set_ylabel(f"E of {outcome.model}")
-        if x != "seconds":
-            axes.get_legend().remove()
 
 
 def _frame_most(axes: Any, X: NDArray[np.float64]) -> None:

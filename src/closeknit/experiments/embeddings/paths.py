@@ -15,7 +15,7 @@ from closeknit.experiments.embeddings.problems import (
     finished,
     random_start,
 )
-from closeknit.experiments.report import claim, new_figure, plain_log_ticks, table
+from closeknit.experiments.report import claim, legend_below, new_figure, plain_log_ticks, table
 from closeknit.minimize import Path as LambdaPath
 from closeknit.minimize import homotopy
 from closeknit.plotting import plot_embedding
@@ -123,8 +123,7 @@ def draw(outcome: Paths, labels: NDArray[Any] | None) -> Any:
     totals.set_title("filled: a minimum at every λ", fontsize="medium")
     for axes in (iterations, seconds, totals):
         axes.spines[["top", "right"]].set_visible(False)
-    handles, names = iterations.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
+    legend_below(figure, iterations.get_legend_handles_labels()[0])
     return figure
 
 

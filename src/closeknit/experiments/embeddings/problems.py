@@ -15,8 +15,19 @@ from closeknit.experiments.data import Points
 from closeknit.graphs import symmetrize
 from closeknit.minimize import Path as LambdaPath
 from closeknit.minimize import Result
+from closeknit.plotting import plot_history
+from closeknit.plotting._curves import curve_styles
 
-__all__ = ["DIRECTIONS", "MODELS", "Model", "finished", "models_of", "random_start"]
+__all__ = [
+    "DIRECTIONS",
+    "MODELS",
+    "Model",
+    "draw_histories",
+    "finished",
+    "lowest_objective",
+    "models_of",
+    "random_start",
+]
 
 #: The paper's names and ours; the last is ours alone.
 DIRECTIONS: dict[str, str] = {
@@ -80,6 +91,13 @@ def finished(run: Run) -> Run:
     if run.stopped_because == "interrupted":
         raise KeyboardInterrupt
     return run
+
+
+def draw_histories(axes: Any, runs: Mapping[str, Result], **options: Any) -> None:
+    """Draw learning curves without a legend, of which several axes share one."""
+    for (label, run), style in zip(runs.items(), curve_styles(len(runs)), strict=True):
+        plot_history(run, axes, **options)
+        axes.lines[-1].set(label=label, **style)
 
 
 def lowest_objective(runs: Mapping[str, Result]) -> float:

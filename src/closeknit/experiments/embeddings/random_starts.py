@@ -15,7 +15,7 @@ from closeknit.experiments.embeddings.problems import (
     finished,
     random_start,
 )
-from closeknit.experiments.report import claim, new_figure, plain_log_ticks, table
+from closeknit.experiments.report import claim, legend_below, new_figure, plain_log_ticks, table
 from closeknit.minimize import minimize
 from closeknit.plotting._colors import PALETTE
 from closeknit.plotting._curves import resolve_scale
@@ -99,8 +99,7 @@ def draw(outcomes: Sequence[RandomStarts]) -> Any:
         plain_log_ticks(axes.xaxis)
         axes.set_title(outcome.model, fontsize="medium")
         axes.spines[["top", "right"]].set_visible(False)
-    handles, names = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
+    legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
     return figure
 
 

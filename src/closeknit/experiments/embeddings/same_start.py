@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from closeknit.experiments.embeddings.problems import (
     DIRECTIONS,
     Model,
+    draw_histories,
     finished,
     lowest_objective,
     random_start,
 )
-from closeknit.experiments.report import claim, new_figure, table
+from closeknit.experiments.report import claim, legend_below, new_figure, table
 from closeknit.minimize import Result, homotopy, minimize
-from closeknit.plotting import plot_history
 
 __all__ = ["SameStart", "describe", "draw", "runs_table", "same_start"]
 
@@ -132,10 +132,10 @@ def draw(outcomes: Sequence[SameStart]) -> Any:
         lowest = lowest_objective(outcome.runs)
         span = abs(outcome.first - lowest)
         for axes, x in zip(row, ("iteration", "seconds"), strict=True):
-            plot_history(dict(outcome.runs), axes, x=x, above=lowest, x_scale="log")
+            draw_histories(axes, outcome.runs, x=x, above=lowest, x_scale="log")
             axes.set(yscale="log", ylabel="E − E*", ylim=(1e-9 * span, 2.0 * span))
             axes.set_title(outcome.model, fontsize="medium")
-        row[0].get_legend().remove()
+    legend_below(figure, grid[0, 0].lines)
     return figure
 
 
