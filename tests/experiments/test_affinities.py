@@ -112,8 +112,8 @@ def test_quick_reproduction(tmp_path, no_network):
         assert f"({picture.name})" in text
     scale = experiment.QUICK
     digits = data.digits(scale.n_embedded)
-    lams = np.geomspace(1e-4, 100.0, scale.n_lams).tolist()
-    assert rules.describe(digits, rules.compare_rules(digits, lams, scale.max_iter)) in text
+    outcomes = rules.compare_rules(digits, scale.n_lams, scale.max_iter)
+    assert rules.describe(digits, outcomes) in text
     assert orders.describe(orders.uniform_square()) in text
     found = find_neighbors(data.digits().X, methods.N_NEIGHBORS, method="exact")
     again = methods.try_methods("digits", found)

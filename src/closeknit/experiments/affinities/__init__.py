@@ -15,8 +15,6 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from closeknit.affinities import solve_bandwidths
 from closeknit.exceptions import NoBandwidthWarning
 from closeknit.experiments import data as sets
@@ -108,8 +106,7 @@ def _neighbors(points: Points) -> Neighbors:
 
 def _figure_1(report: Report, points: Points, scale: Scale) -> None:
     report.say(f"figure 1, {points.name}")
-    lams = np.geomspace(1e-4, 100.0, scale.n_lams)
-    outcomes = rules.compare_rules(points, lams.tolist(), scale.max_iter)
+    outcomes = rules.compare_rules(points, scale.n_lams, scale.max_iter)
     text = rules.describe(points, outcomes)
     report.add("Figure 1: three rules", text, rules.draw(points, outcomes), "figure-1")
 
