@@ -20,7 +20,7 @@ from closeknit.experiments.embeddings import large, paths, random_starts, same_s
 from closeknit.experiments.embeddings.problems import Model, models_of
 from closeknit.experiments.report import Report
 
-__all__ = ["Scale", "reproduce"]
+__all__ = ["Limits", "Scale", "reproduce"]
 
 _TITLE = "Partial-Hessian strategies for fast learning of nonlinear embeddings"
 _INTRODUCTION = (
