@@ -104,6 +104,7 @@ def test_quick_reproduction(tmp_path, no_network):
     """Every figure is there and named, and the page's numbers are those computed again."""
     page = experiment.reproduce(tmp_path, quick=True)
     text = page.read_text(encoding="utf-8")
+    assert "This was a quick run" in text
     for number in range(1, 7):
         picture = tmp_path / f"affinities-figure-{number}.png"
         assert picture.read_bytes().startswith(b"\x89PNG")

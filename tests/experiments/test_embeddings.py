@@ -102,6 +102,7 @@ def test_quick_reproduction(tmp_path):
     """Every figure is there and named, and the page's numbers are those computed again."""
     page = experiment.reproduce(tmp_path, quick=True)
     text = page.read_text(encoding="utf-8")
+    assert "This was a quick run" in text
     for number in range(1, 5):
         picture = tmp_path / f"embeddings-figure-{number}.png"
         assert picture.read_bytes().startswith(b"\x89PNG")

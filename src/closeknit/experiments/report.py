@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["Report", "claim", "legend_below", "new_figure", "plain_log_ticks", "table"]
 
 DPI = 100
+#: What a quick run's page says of itself.
+QUICK = (
+    "**This was a quick run**, on small data that are at hand and with few iterations: what it "
+    "finds says little about the paper's own sizes."
+)
 LARGEST = 150_000  # bytes of a picture in all its colours
 
 
@@ -32,6 +37,8 @@ class Report:
     name : str
         Of the page, and the first part of its pictures' names.
     title, introduction : str
+    quick : bool, default=False
+        Whether to warn the reader that this was a quick run.
     verbose : bool, default=False
         Whether to say on standard error what is being done.
 
@@ -47,7 +54,14 @@ class Report:
     """
 
     def __init__(
-        self, out: Path, name: str, title: str, introduction: str, *, verbose: bool = False
+        self,
+        out: Path,
+        name: str,
+        title: str,
+        introduction: str,
+        *,
+        quick: bool = False,
+        verbose: bool = False,
     ) -> None:
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -57,7 +71,7 @@ class Report:
             ) from error
         self.path = out / f"{name}.md"
         self._name = name
-        self._parts = [f"# {title}", introduction]
+        self._parts = [f"# {title}", introduction, *([QUICK] if quick else [])]
         self._verbose = verbose
         self._started = time.perf_counter()
 

@@ -83,7 +83,7 @@ def reproduce(
         Of the page.
     """
     scale, data = (QUICK, None) if quick else (FULL, data)
-    report = Report(Path(out), "affinities", _TITLE, _INTRODUCTION, verbose=verbose)
+    report = Report(Path(out), "affinities", _TITLE, _INTRODUCTION, quick=quick, verbose=verbose)
     with warnings.catch_warnings():
         # Pictures have pixels with many equals, and each experiment would say so again.
         warnings.simplefilter("ignore", NoBandwidthWarning)

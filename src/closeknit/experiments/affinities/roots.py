@@ -165,7 +165,7 @@ def describe_steps(perplexity: float, counts: list[Steps]) -> str:
                     claim(
                         "Newton's and Euler's first steps can leave the bounds; Euler's do so in "
                         "a smaller region.",
-                        bisected["Newton"] > bisected["Euler"] > 0.0,
+                        bisected["Newton"] > bisected["Euler"],
                         f"bisections from {bisected['Newton']:.1%} of the starts with Newton and "
                         f"{bisected['Euler']:.1%} with Euler",
                     ),

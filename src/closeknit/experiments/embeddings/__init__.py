@@ -114,7 +114,7 @@ def reproduce(
         Of the page.
     """
     scale, data = (QUICK, None) if quick else (FULL, data)
-    report = Report(Path(out), "embeddings", _TITLE, _INTRODUCTION, verbose=verbose)
+    report = Report(Path(out), "embeddings", _TITLE, _INTRODUCTION, quick=quick, verbose=verbose)
     small = sets.digits(scale.n_small) if data is None else sets.coil(data)
     models = models_of(small)
     name = f"{len(small.X)} points of {small.name}"
