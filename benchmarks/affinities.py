@@ -24,7 +24,12 @@ from data import PIXELS, load
 
 import closeknit as ck
 from closeknit import _core
-from closeknit.affinities import Oracle, Raster
+from closeknit.experiments.affinities.methods import (
+    N_NEIGHBORS,
+    convergence_table,
+    methods_table,
+    try_methods,
+)
 from closeknit.neighbors import Neighbors, find_neighbors
 
 THREADS = 2
@@ -154,51 +159,20 @@ def peers(
 
 # the paper's figure 6 ---------------------------------------------------------------------------
 
-FINDERS = ["euler", "halley", "newton", "ridders", "brent", "bisection"]
-
 
 def methods(arguments: argparse.Namespace) -> None:
     for name in (PIXELS, "mnist", "newsgroups"):
-        found = neighbors_of(name, 250, arguments)
-        print(f"\n### {name}: n = {len(found.indices)}, k = 250, K = 30\n")
-        methods_table(name, found, arguments)
-
-
-def methods_table(name: str, found: Neighbors, arguments: argparse.Namespace) -> None:
-    d = found.sq_distances
-    best = ck.solve_bandwidths(d, 30.0, n_jobs=THREADS)
-    orders: dict[str, Any] = {"oracle": Oracle(best.betas), "density": "density", "mst": "mst"}
-    if name == PIXELS:
-        orders["raster"] = Raster((512, 512))
-    orders |= {"bounds": "bounds", "random": "random", "auto": "auto"}
-
-    def solve(method: str, order: Any) -> Any:
-        return ck.solve_bandwidths(
-            d, 30.0, method=method, order=order, indices=found.indices, random_state=0,
-            n_jobs=THREADS,
-        )  # fmt: skip
-
-    repeats = max(1, arguments.repeats // 5)
-    print("Mean evaluations (passes) a point / seconds, order included:\n")
-    print("| method | " + " | ".join(orders) + " |\n" + "| --- " * (len(orders) + 1) + "|")
-    converged: dict[str, np.ndarray] = {}
-    for method in FINDERS:
-        cells = []
-        for label, order in orders.items():
-            solution = solve(method, order)
-            (seconds,) = interleaved(repeats, lambda m=method, o=order: solve(m, o))
-            cells.append(f"{solution.evaluations.mean():.2f} / {seconds:.2f}")
-            if label == "mst":
-                converged[method] = solution.evaluations
-        print(f"| {method} | " + " | ".join(cells) + " |", flush=True)
-    (seconds,) = interleaved(repeats, lambda: solve("auto", "auto"))
-    print(f"\n`method='auto'`: {best.evaluations.mean():.3f} / {seconds:.3f}\n")
-    print("Share of points converged after i evaluations, mst order (auto: none):\n")
-    steps = [1, 2, 3, 4, 5, 6, 8, 12, 20, 36]
-    print("| method | " + " | ".join(map(str, steps)) + " |\n" + "| --- " * (len(steps) + 1) + "|")
-    for method, evaluations in (converged | {"auto": best.evaluations}).items():
-        shares = " | ".join(f"{np.mean(evaluations <= i):.4f}" for i in steps)
-        print(f"| {method} | {shares} |")
+        found = neighbors_of(name, N_NEIGHBORS, arguments)
+        shape = (512, 512) if name == PIXELS else None
+        repeats = max(1, arguments.repeats // 5)
+        trial = try_methods(name, found, shape, repeats=repeats, n_jobs=THREADS)
+        print(f"\n### {name}: n = {trial.n_samples}, k = {N_NEIGHBORS}, K = 30\n")
+        print("Mean evaluations (passes) a point / seconds, order included:\n")
+        print(methods_table(trial))
+        passes = trial.counts["auto"].mean()
+        print(f"\n`method='auto'`: {passes:.3f} / {trial.auto_seconds:.3f}\n")
+        print("Share of points converged after i evaluations, mst order (auto: none):\n")
+        print(convergence_table(trial), flush=True)
 
 
 # growth -----------------------------------------------------------------------------------------

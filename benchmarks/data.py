@@ -7,65 +7,54 @@ from typing import Any
 
 import numpy as np
 
+from closeknit.experiments.data import mnist, newsgroups, photograph
+
 PIXELS = "pixels"
 
 
 def load(name: str, folder: Path | None) -> tuple[Any, str]:
     """Return the points of a data set and the metric to use with it."""
     if name == PIXELS:
-        return astronaut_pixels(), "euclidean"
+        return photograph().X, "euclidean"
     if folder is None:
         raise SystemExit(f"{name} needs --data FOLDER with the benchmark data sets")
-    with np.load(folder / FILES[name], allow_pickle=False) as file:
-        return READERS[name](file)
+    return READERS[name](folder)
 
 
 def load_labelled(name: str, folder: Path | None) -> tuple[Any, str, np.ndarray]:
-    """Return points, metric and labels, which may be empty."""
-    source = {"mnist70k": "mnist"}.get(name, name)
+    """Return points, metric and labels, which may be empty; MNIST whole."""
     if folder is None:
         raise SystemExit(f"{name} needs --data FOLDER with the benchmark data sets")
-    with np.load(folder / FILES[source], allow_pickle=False) as file:
-        X, metric = (
-            (file["X"].astype(np.float32), "euclidean")
-            if name == "mnist70k"
-            else READERS[source](file)
-        )
-        labels = file[LABELS[name]] if LABELS[name] else np.empty(0, dtype=int)
-    return X, metric, labels
+    if name == "mnist70k":
+        X, metric = _array(folder, "mnist").astype(np.float32), "euclidean"
+    else:
+        X, metric = READERS[name](folder)
+    if not LABELS[name]:
+        return X, metric, np.empty(0, dtype=int)
+    with np.load(folder / FILES[name.removesuffix("70k")], allow_pickle=False) as file:
+        return X, metric, file[LABELS[name]]
 
 
-def astronaut_pixels() -> np.ndarray:
-    """The 262,144 pixels of scikit-image's astronaut as (i, j, L, u, v), in raster order."""
-    from skimage import color, data
-
-    image = data.astronaut()
-    i, j = np.mgrid[: image.shape[0], : image.shape[1]]
-    luv = color.rgb2luv(image).reshape(-1, 3)
-    return np.column_stack([i.ravel(), j.ravel(), luv])
+def _mnist(folder: Path) -> tuple[Any, str]:
+    return mnist(folder, 60_000).X, "euclidean"
 
 
-def _mnist(file: Any) -> tuple[Any, str]:
-    return file["X"][:60_000].astype(np.float32), "euclidean"
+def _newsgroups(folder: Path) -> tuple[Any, str]:
+    return newsgroups(folder).X, "cosine"
 
 
-def _newsgroups(file: Any) -> tuple[Any, str]:
-    from scipy.sparse import csr_matrix
-    from sklearn.feature_extraction.text import TfidfTransformer
-
-    counts = csr_matrix(
-        (file["data"].astype(np.float64), file["indices"], file["indptr"]), shape=file["shape"]
-    )
-    return TfidfTransformer(sublinear_tf=True).fit_transform(counts), "cosine"
-
-
-def _standardised(file: Any) -> tuple[Any, str]:
-    X = file["X"].astype(np.float64)
+def _covertype(folder: Path) -> tuple[Any, str]:
+    X = _array(folder, "covertype").astype(np.float64)
     return (X - X.mean(axis=0)) / X.std(axis=0), "euclidean"
 
 
-def _plain(file: Any) -> tuple[Any, str]:
-    return file["X"].astype(np.float32), "euclidean"
+def _array(folder: Path, name: str) -> np.ndarray:
+    with np.load(folder / FILES[name], allow_pickle=False) as file:
+        return file["X"]
+
+
+def _plain(name: str) -> Any:
+    return lambda folder: (_array(folder, name).astype(np.float32), "euclidean")
 
 
 FILES = {
@@ -80,11 +69,11 @@ FILES = {
 READERS = {
     "mnist": _mnist,
     "newsgroups": _newsgroups,
-    "covertype": _standardised,
-    "skin": _plain,
-    "glove": _plain,
-    "cbmc": _plain,
-    "pbmc": _plain,
+    "covertype": _covertype,
+    "skin": _plain("skin"),
+    "glove": _plain("glove"),
+    "cbmc": _plain("cbmc"),
+    "pbmc": _plain("pbmc"),
 }
 #: Data sets for embeddings, with the key of their labels.
 LABELS = {

@@ -7,5 +7,7 @@ __all__ = ["EXPERIMENTS"]
 
 #: Name on the command line → module with a function ``reproduce``.
 EXPERIMENTS: dict[str, str] = {
+    "affinities": "closeknit.experiments.affinities",
+    "embeddings": "closeknit.experiments.embeddings",
     "sparsification": "closeknit.experiments.sparsification",
 }

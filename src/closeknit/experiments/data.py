@@ -1,0 +1,158 @@
+"""The papers' data sets, from a folder, and what stands in for them where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closeknit.io.files import reading
+
+__all__ = ["Points", "coil", "digits", "docstrings", "mnist", "newsgroups", "photograph"]
+
+#: Modules whose docstrings are the text that every installation has.
+_DOCUMENTED = (
+    "numpy", "numpy.fft", "numpy.linalg", "numpy.ma", "numpy.random", "scipy.fft",
+    "scipy.integrate", "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize",
+    "scipy.signal", "scipy.sparse", "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.spatial",
+    "scipy.spatial.distance", "scipy.special", "scipy.stats", "scipy.stats.mstats",
+)  # fmt: skip
+_SHORTEST = 400  # characters of a docstring that says something
+
+
+@dataclass(frozen=True)
+class Points:
+    """Data under a name, as the pages write it.
+
+    Attributes
+    ----------
+    name : str
+    X : ndarray or csr_matrix of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,) or None
+        Labels.
+    metric : str
+    image : ndarray of shape (height, width, 3) or None
+        The picture whose pixels the points are.
+    ring : int
+        If not 0, so many points at a time follow each other around a closed curve.
+    """
+
+    name: str
+    X: Any = field(repr=False)
+    y: NDArray[Any] | None = field(default=None, repr=False)
+    metric: str = "euclidean"
+    image: NDArray[Any] | None = field(default=None, repr=False)
+    ring: int = 0
+
+
+def coil(folder: Path) -> Points:
+    """Ten objects of COIL-20 in 72 views each; grey values from 0 to 1."""
+    path = folder / "coil20.npz"
+    with reading(path), np.load(path, allow_pickle=False) as file:
+        X, y = file["X"][:720] / 255.0, file["y"][:720]
+    return Points("COIL-20", X, y, ring=72)
+
+
+def mnist(folder: Path, n_samples: int) -> Points:
+    """The first MNIST digits; grey values from 0 to 255 in single precision."""
+    path = folder / "mnist70k.npz"
+    with reading(path), np.load(path, allow_pickle=False) as file:
+        X, y = file["X"][:n_samples].astype(np.float32), file["y"][:n_samples]
+    return Points("MNIST", X, y)
+
+
+def newsgroups(folder: Path) -> Points:
+    """20 Newsgroups as tf-idf of log counts, compared by angles."""
+    from scipy.sparse import csr_matrix
+
+    path = folder / "newsgroups20_counts.npz"
+    with reading(path), np.load(path, allow_pickle=False) as file:
+        parts = (file["data"].astype(np.float64), file["indices"], file["indptr"])
+        counts, y = csr_matrix(parts, shape=file["shape"]), file["y"]
+    return Points("20 Newsgroups", _weighted(counts), y, metric="cosine")
+
+
+def digits(n_samples: int | None = None) -> Points:
+    """Return scikit-learn's digits, all 1,797 or the first of them."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return Points("digits", X[:n_samples], y[:n_samples])
+
+
+def docstrings() -> Points:
+    """NumPy's and SciPy's docstrings as tf-idf of log counts, compared by angles."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts: dict[str, None] = {}  # a set that keeps its order
+    for module in map(import_module, _DOCUMENTED):
+        for name in sorted(module.__all__):
+            text = getattr(getattr(module, name), "__doc__", None)
+            if isinstance(text, str) and len(text) >= _SHORTEST:
+                texts[text] = None
+    words = CountVectorizer(
+        stop_words="english", token_pattern="[a-zA-Z]{2,}", min_df=2, max_df=0.5
+    )
+    return Points("docstrings", _weighted(words.fit_transform(texts)), metric="cosine")
+
+
+def _weighted(counts: Any) -> Any:
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    return TfidfTransformer(sublinear_tf=True).fit_transform(counts)
+
+
+def photograph(size: int | None = None) -> Points:
+    """Pixels (i, j, L, u, v) of a photograph in raster order, or of a square in its upper middle.
+
+    The photograph is scikit-image's astronaut, or scikit-learn's china if that is not installed.
+    """
+    try:
+        name, image = "astronaut", import_module("skimage.data").astronaut()
+    except ImportError:
+        from sklearn.datasets import load_sample_image
+
+        name, image = "china", load_sample_image("china.jpg")
+    if size is not None:
+        top, left = image.shape[0] // 8, (image.shape[1] - size) // 2  # the astronaut's face
+        image = image[top : top + size, left : left + size]
+    i, j = np.indices(image.shape[:2]).reshape(2, -1)
+    return Points(name, np.column_stack([i, j, luv(image).reshape(-1, 3)]), image=image)
+
+
+def luv(image: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """CIE L*u*v* of red, green and blue in sRGB, under daylight (D65).
+
+    Examples
+    --------
+    >>> luv(np.array([[[255, 255, 255], [0, 0, 0]]], np.uint8)).round(1).tolist()
+    [[[100.0, 0.0, 0.0], [0.0, 0.0, 0.0]]]
+    """
+    rgb = image / 255.0
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    xyz = linear @ _TO_XYZ.T
+    white = _TO_XYZ.sum(axis=1)
+    Y = xyz[..., 1] / white[1]
+    L = np.where(Y > (6 / 29) ** 3, 116.0 * np.cbrt(Y) - 16.0, (29 / 3) ** 3 * Y)
+    uv = _chromaticity(xyz) - _chromaticity(white)
+    uv[L == 0.0] = 0.0
+    return np.concatenate([L[..., None], 13.0 * L[..., None] * uv], axis=-1) + 0.0
+
+
+_TO_XYZ = np.array(
+    [
+        [0.412453, 0.357580, 0.180423],
+        [0.212671, 0.715160, 0.072169],
+        [0.019334, 0.119193, 0.950227],
+    ]
+)
+
+
+def _chromaticity(xyz: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return u' and v'; for black, which has none, zeros."""
+    total = np.maximum(xyz @ [1.0, 15.0, 3.0], 1e-300)
+    return np.stack([4.0 * xyz[..., 0] / total, 9.0 * xyz[..., 1] / total], axis=-1)
