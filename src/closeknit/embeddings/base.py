@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from closeknit._progress import tell
 from closeknit.embeddings._callbacks import (
     CallbackSupportMixin,
     each_iteration,
@@ -132,6 +133,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
             check=self.affinity != "entropic",  # which is what it should be by construction
         )
         metric = "precomputed" if self.affinity == "precomputed" else self.metric
+        tell("start")
         start = initial_embedding(
             self.init, X, objective.weights, self.n_components, self.random_state, metric
         )

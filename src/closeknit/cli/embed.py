@@ -1,0 +1,444 @@
+"""``closeknit embed``: from a file to a map, and new points on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from closeknit.cli import options as opt
+from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
+from closeknit.cli.files import (
+    check_outputs,
+    named_after,
+    new_figure,
+    picture_format,
+    read,
+    save_figure,
+)
+from closeknit.cli.memory import warn_if_large
+from closeknit.cli.methods import TITLES, Method, fit, is_graph, make_estimator, recall, transform
+from closeknit.cli.session import Fact, Session, session
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from closeknit.io import Table
+
+__all__ = ["EXAMPLES", "embed"]
+
+EXAMPLES = """
+closeknit embed flowers.csv --plot flowers.png --color kind
+
+closeknit embed cells.h5ad -o map.parquet --method ee --perplexity 50
+
+closeknit embed old.npy --save-model old.closeknit --transform new.npy
+
+closeknit embed more.npy --model old.closeknit -o more.csv
+"""
+
+#: Options that describe a fit, and mean nothing for a model that is fitted.
+_FITTING = (
+    "method",
+    "perplexity",
+    "n_neighbors",
+    "metric",
+    "neighbors",
+    "lam",
+    "dims",
+    "max_iter",
+    "time_limit",
+    "kind",
+    "save_model",
+    "new",
+)
+_MINIMIZING = ("lam", "max_iter", "time_limit")
+
+
+class Kind(str, Enum):
+    """What the rows of the input are."""
+
+    auto = "auto"
+    data = "data"
+    affinities = "affinities"
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """The files to write."""
+
+    table: Path
+    plot: Path | None
+    model: Path | None
+    new: tuple[Path, ...]
+
+    def check(self, inputs: list[Path]) -> None:
+        from closeknit.io.writers import TABLES
+
+        tables = [(path, TABLES) for path in (self.table, *self.new)]
+        check_outputs(inputs, [*tables, (self.plot, None), (self.model, None)])
+        if self.plot is not None:
+            picture_format(self.plot)
+
+    def facts(self) -> list[Fact]:
+        return [
+            Fact("output", "Embedding", str(self.table)),
+            Fact("plot", "Picture", None if self.plot is None else str(self.plot)),
+            Fact("model", "Model", None if self.model is None else str(self.model)),
+            Fact("transformed", "New points", [str(path) for path in self.new]),
+        ]
+
+
+def embed(
+    ctx: typer.Context,
+    path: opt.Input,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The table to write: .csv, .tsv, .parquet, .npy or .npz.",
+            show_default="INPUT-METHOD.csv here",
+        ),
+    ] = None,
+    method: Annotated[Method, typer.Option("--method", "-m", help="The embedding.")] = Method.tsne,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Draw it, too: .png, .pdf or .svg.", show_default=False),
+    ] = None,
+    color: Annotated[
+        str | None,
+        typer.Option(
+            "--color", metavar="COLUMN", help="Colour the picture by it.", show_default=False
+        ),
+    ] = None,
+    dims: Annotated[int, typer.Option("--dims", min=1, help="Dimensions of the map.")] = 2,
+    perplexity: opt.Perplexity = 30.0,
+    n_neighbors: opt.NNeighbors = None,
+    metric: opt.Metric = "euclidean",
+    neighbors: opt.Neighbors = opt.Approximation.auto,
+    lam: Annotated[
+        str | None,
+        typer.Option(
+            "--lam",
+            metavar="NUMBER|auto|LIST",
+            help="Weight λ of the repulsion; a list such as 0.1,1,10 is followed in turn.",
+            show_default="the method's own",
+        ),
+    ] = None,
+    max_iter: Annotated[
+        int, typer.Option("--max-iter", min=0, help="Most iterations of the minimiser.")
+    ] = 1000,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            min=0.0,
+            help="Stop minimising after so long and keep what is there.",
+            show_default=False,
+        ),
+    ] = None,
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            "--input", help="What INPUT holds; auto takes a square sparse matrix for affinities."
+        ),
+    ] = Kind.auto,
+    save_model: Annotated[
+        Path | None,
+        typer.Option("--save-model", help="Keep the fitted model.", show_default=False),
+    ] = None,
+    new: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--transform",
+            metavar="NEW",
+            help="Place the rows of this file on the map, too. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model", help="Place INPUT on the map of a saved model.", show_default=False
+        ),
+    ] = None,
+    label: opt.Label = None,
+    ids: opt.Id = None,
+    key: opt.Key = None,
+    missing: opt.Missing = opt.OnMissing.error,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Embed the rows of INPUT: who is close to whom, as a map.
+
+    Numeric columns are the data; the others are kept as labels, and written beside the map. Ctrl-C
+    keeps the map as far as it has come.
+    """
+    with session(quiet, json) as current:
+        data = opt.DataOptions(path, label, ids, key, missing)
+        affinity = opt.AffinityOptions(perplexity, n_neighbors, metric, neighbors, seed, threads)
+        suffix = ".csv" if output is None else "".join(output.suffixes[-2:])
+        outputs = _Outputs(
+            table=output or named_after(path, "placed" if model else method.value, ".csv"),
+            plot=plot,
+            model=save_model,
+            new=tuple(
+                (output or Path()).parent / named_after(one, method.value, suffix)
+                for one in new or ()
+            ),
+        )
+        if model is not None:
+            _refuse(ctx, _FITTING, "--model is fitted already")
+            outputs.check([path, model])
+            _place(current, data, model, outputs, color, affinity)
+            return
+        minimizer: dict[str, Any] = {"max_iter": max_iter, "time_limit": time_limit}
+        if method is Method.eigenmaps:
+            _refuse(ctx, _MINIMIZING, "--method eigenmaps minimises in one step")
+        if lam is not None:
+            minimizer["lam"] = _parse_lam(lam)
+        if plot is not None and dims > 3:
+            raise CommandError(
+                f"--plot cannot show --dims {dims}; use up to 3, or no --plot", exit_code=USAGE
+            )
+        outputs.check([path, *(new or ())])
+        job = _Job(current, data, affinity, outputs, method, dims, minimizer, kind, color)
+        job.run(new or [])
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One call with a fit, its options checked."""
+
+    session: Session
+    data: opt.DataOptions
+    affinity: opt.AffinityOptions
+    outputs: _Outputs
+    method: Method
+    dims: int
+    minimizer: dict[str, Any]
+    kind: Kind
+    color: str | None
+
+    def run(self, new: list[Path]) -> None:
+        start = perf_counter()
+        with self.session.stages() as stages:
+            stages.begin("reading")
+            table = read(self.data)
+            fresh = [(path, _read_like(table.feature_names, self.data, path)) for path in new]
+            colors = _colors(self.session, table, self.color)
+            X, given = self._prepare(table)
+            estimator = make_estimator(
+                self.method,
+                self.affinity,
+                given_affinities=given,
+                dims=self.dims,
+                minimizer=self.minimizer,
+            )
+            fit(estimator, X, stages)
+            interrupted = getattr(estimator, "stopped_because_", None) == "interrupted"
+            stages.begin("writing")
+            self._write(estimator, table, colors)
+            if not interrupted:
+                for (_, one), path in zip(fresh, self.outputs.new, strict=True):
+                    _write_table(path, transform(estimator, one.X, stages), estimator, one)
+                stages.begin("quality")
+            share = None if interrupted else recall(estimator, self.affinity.seed)
+        self._report(estimator, table, share, perf_counter() - start)
+        if interrupted:
+            left_out = f"; {', '.join(map(str, new))} not placed" if new else ""
+            raise CommandError(
+                f"interrupted after {estimator.n_iter_} iterations; the embedding so far is in "
+                f"{self.outputs.table}{left_out}",
+                exit_code=INTERRUPTED,
+            )
+
+    def _prepare(self, table: Table) -> tuple[Any, bool]:
+        """The matrix to fit to, and whether it holds affinities."""
+        X = table.X
+        given = self.kind is Kind.affinities or (self.kind is Kind.auto and is_graph(X))
+        if given:
+            from closeknit.graphs import symmetrize
+
+            # The rows of SNE are distributions; the other models take one for all pairs.
+            return (X if self.method is Method.sne else symmetrize(X)), True
+        warn_if_large(
+            self.session,
+            X.shape,
+            self.affinity.count(table.n_samples),
+            work="embedding",
+            exact=self.affinity.neighbors is opt.Approximation.exact,
+        )
+        return X, False
+
+    def _write(self, estimator: Any, table: Table, colors: dict[str, Any]) -> None:
+        _write_table(self.outputs.table, estimator.embedding_, estimator, table)
+        if self.outputs.plot is not None:
+            _draw(self.outputs.plot, estimator.embedding_, colors, self.color, estimator)
+        if self.outputs.model is not None:
+            _save_model(estimator, table, self.outputs.model)
+
+    def _report(self, model: Any, table: Table, share: float | None, seconds: float) -> None:
+        affinities = model.affinity_estimator_
+        given = affinities is None
+        facts = [
+            Fact("input", "", str(self.data.path)),
+            Fact("method", "method", self.method.value),
+            Fact("n_samples", "points", table.n_samples),
+            Fact("n_features", "features", None if given else table.n_features),
+            Fact("n_components", "dimensions of the map", self.dims),
+            Fact("perplexity", "perplexity", None if given else self.affinity.perplexity, "{:g}"),
+            Fact("n_neighbors", "neighbours a point", _count(affinities)),
+            Fact("lam", "λ", getattr(model, "lam_", None), "{:.4g}"),
+            Fact("objective", "objective", getattr(model, "objective_", None), "{:.6g}"),
+            Fact("kl_divergence", "KL(P‖Q)", getattr(model, "kl_divergence_", None), "{:.4g}"),
+            Fact("n_iter", "iterations", getattr(model, "n_iter_", None)),
+            Fact("stopped_because", "stopped because", getattr(model, "stopped_because_", None)),
+            Fact("neighbor_recall", "neighbours kept", share, "{:.1%}"),
+            Fact("seconds", "seconds", seconds, "{:.1f}"),
+        ]
+        title = f"{_title(model)} of {self.data.path}"
+        self.session.report(title, facts, self.outputs.facts())
+
+
+def _place(
+    current: Session,
+    data: opt.DataOptions,
+    path: Path,
+    outputs: _Outputs,
+    color: str | None,
+    affinity: opt.AffinityOptions,
+) -> None:
+    """Put the rows of a file on the map of a saved model."""
+    from closeknit.io import load
+
+    start = perf_counter()
+    with current.stages() as stages:
+        stages.begin("reading")
+        model = load(path)
+        if type(model).__name__ not in TITLES:
+            raise CommandError(
+                f"{path} holds {type(model).__name__}, which has no map; save one with "
+                "closeknit embed --save-model"
+            )
+        model.set_params(n_jobs=affinity.n_jobs)
+        # The names the model was fitted with; estimators would want a frame for them.
+        names = tuple(vars(model).pop("feature_names_in_", ()))
+        table = _read_like(names, data, data.path)
+        colors = _colors(current, table, color)
+        placed = transform(model, table.X, stages)
+        stages.begin("writing")
+        _write_table(outputs.table, placed, model, table)
+        if outputs.plot is not None:
+            _draw(outputs.plot, placed, colors, color, model)
+    facts = [
+        Fact("input", "", str(data.path)),
+        Fact("fitted_model", "model", str(path)),
+        Fact("n_samples", "new points", table.n_samples),
+        Fact("n_fitted", "points of the model", len(model.embedding_)),
+        Fact("n_components", "dimensions of the map", int(placed.shape[1])),
+        Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
+    ]
+    current.report(f"{data.path} on the map of {path}", facts, outputs.facts()[:2])
+
+
+def _refuse(ctx: typer.Context, names: tuple[str, ...], why: str) -> None:
+    """Complain about options that were given but mean nothing."""
+    flags = {"n_neighbors": "--n-neighbors", "kind": "--input", "new": "--transform"}
+    for name in names:
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            flag = flags.get(name, "--" + name.replace("_", "-"))
+            raise CommandError(f"{flag} has no use here: {why}; leave it out", exit_code=USAGE)
+
+
+def _parse_lam(text: str) -> Any:
+    if text == "auto":
+        return text
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise CommandError(
+            f"--lam {text} is no number; use one such as 0.5, a list such as 0.1,1,10, or auto",
+            exit_code=USAGE,
+        ) from None
+    return values[0] if len(values) == 1 else values
+
+
+def _read_like(names: tuple[str, ...], data: opt.DataOptions, path: Path) -> Table:
+    """Read a file whose columns must be those of the fitted data, in any order."""
+    from closeknit.io import kind_of, read_table
+    from closeknit.io.table import default_names
+
+    named = kind_of(path) in ("text", "parquet", "h5ad")
+    if named and names and names != default_names(len(names)):
+        return read_table(path, features=names, key=data.key, missing=data.missing.value)
+    return read(replace(data, path=path))
+
+
+def _colors(current: Session, table: Table, color: str | None) -> dict[str, Any]:
+    """What to colour by, as `plot_embedding` takes it."""
+    if color is None:
+        return {}
+    column = table.column(color)
+    if color in table.labels:
+        numeric = column.dtype.kind == "f"
+        return {"values" if numeric else "labels": column}
+    current.warn(
+        f"--color {color} is one of the columns that are embedded; if it is a class, keep it out "
+        f"with --label {color}"
+    )
+    return {"values": column}
+
+
+def _write_table(path: Path, Y: NDArray[np.float64], model: Any, table: Table) -> None:
+    from closeknit.io import write_table
+
+    name = type(model).__name__.lower()
+    columns = [f"{name}{i}" for i in range(Y.shape[1])]
+    write_table(path, Y, columns=columns, ids=table.ids, labels=table.labels)
+
+
+def _draw(
+    path: Path, Y: NDArray[np.float64], colors: dict[str, Any], color: str | None, model: Any
+) -> None:
+    from closeknit.plotting import plot_embedding
+
+    figure = new_figure((8.0, 7.0))
+    axes = figure.add_subplot(projection="3d" if Y.shape[1] == 3 else None)
+    plot_embedding(Y, ax=axes, **colors)
+    axes.set_title(_title(model) + (f", by {color}" if color else ""))
+    save_figure(figure, path)
+
+
+def _title(model: Any) -> str:
+    name = TITLES[type(model).__name__]
+    return name[0].upper() + name[1:] if name != "t-SNE" else name
+
+
+def _save_model(estimator: Any, table: Table, path: Path) -> None:
+    import numpy as np
+
+    from closeknit.io import save
+    from closeknit.io.table import default_names
+
+    if table.feature_names != default_names(table.n_features):
+        estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
+    try:
+        save(estimator, path)
+    finally:
+        vars(estimator).pop("feature_names_in_", None)  # here the new points are arrays
+
+
+def _count(affinities: Any) -> int | None:
+    neighbors = getattr(affinities, "neighbors_", None)
+    return None if neighbors is None else int(neighbors.indices.shape[1])
