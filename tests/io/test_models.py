@@ -26,7 +26,8 @@ from closeknit.io.describe import Description
 from closeknit.io.registry import ESTIMATORS, INDICES, parameters_of
 from closeknit.io.registry import dataclasses as known_dataclasses
 from closeknit.io.restore import restore
-from closeknit.minimize import SpectralDirection
+from closeknit.kernels import student
+from closeknit.minimize import Momentum, SpectralDirection
 from closeknit.neighbors import (
     ApproximateIndex,
     ExactIndex,
@@ -35,7 +36,7 @@ from closeknit.neighbors import (
     PrecomputedIndex,
     find_neighbors,
 )
-from closeknit.repulsion import ExactRepulsion
+from closeknit.repulsion import ExactRepulsion, GridRepulsion
 
 X = np.random.default_rng(0).normal(size=(80, 10)) + np.repeat(np.eye(4, 10) * 5.0, 20, axis=0)
 NEW = np.random.default_rng(1).normal(size=(7, 10))
@@ -66,7 +67,7 @@ def same(a, b, where="model"):
         for name in a:
             same(a[name], b[name], f"{where}.{name}")
     elif dataclasses.is_dataclass(a):
-        for field in dataclasses.fields(a):
+        for field in (field for field in dataclasses.fields(a) if field.init):
             same(getattr(a, field.name), getattr(b, field.name), f"{where}.{field.name}")
     elif type(a) in INDICES:
         for name in (*parameters_of(type(a)), *INDICES[type(a)]):
@@ -150,6 +151,27 @@ def test_homotopy_and_objects_as_parameters(tmp_path, model):
     same(fitted.path_.history, loaded.path_.history)
     same(fitted.path_.Xs, loaded.path_.Xs)
     assert loaded.path_.results[-1].X is loaded.embedding_  # one array, stored once
+
+
+@pytest.mark.parametrize("model", EMBEDDINGS)
+def test_models_on_a_grid(tmp_path, model):
+    """A grid is its parameters; the transforms that it keeps are no part of it."""
+    fitted = model(
+        repulsion=GridRepulsion(0.05, max_memory=1e8, n_jobs=1),
+        direction=Momentum(rate=0.5, early=3, n_jobs=1),
+        max_iter=8,
+        **FEW,
+    ).fit(X)
+    loaded = assert_same_model(fitted, tmp_path)
+    assert loaded._grid == fitted.repulsion
+    assert loaded._grid is loaded.repulsion
+
+
+@pytest.mark.parametrize("repulsion", ["exact", "grid"])
+def test_degrees_of_freedom(tmp_path, repulsion):
+    fitted = ck.TSNE(dof=0.6, repulsion=repulsion, max_iter=5, **FEW).fit(X)
+    loaded = assert_same_model(fitted, tmp_path)
+    assert loaded._kernel == student(0.6)
 
 
 def test_other_parameters(tmp_path):
@@ -538,12 +560,27 @@ def test_kernels_are_the_known_ones(tmp_path, saved):
 
     refuses(pack(tmp_path / "m", changed(saved, change)), "unknown kernel 'evil'")
 
+
+FORGED = {
+    "no such family": ("_Gaussian", 99, 1.0, 1.0),
+    "another class's family": ("_Gaussian", 1, 1.0, 1.0),
+    "no scale": ("_Student", 1, 0.0, 1.0),
+    "negative power": ("_Student", 1, 1.0, -1.0),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_shapes_of_kernels_are_checked(tmp_path, saved, name):
+    """Compiled sums take a kernel by its numbers, so a file may not make them up."""
+    cls, family, scale, power = FORGED[name]
+
     def forge(content, found):
         (entry,) = [entry for entry in content["objects"] if entry["kind"] == "kernel"]
-        fields = {"name": "gaussian", "code": 99}
-        entry.update({"kind": "dataclass", "class": "_Gaussian", "fields": fields})
+        fields = {"name": "mine", "family": family, "scale": scale, "power": power}
+        entry.update({"kind": "dataclass", "class": cls, "fields": fields})
 
-    refuses(pack(tmp_path / "m", changed(saved, forge)), "unknown kernel 99")
+    message = rf"unknown kernel \({family}, {scale}, {power}\)"
+    refuses(pack(tmp_path / "m", changed(saved, forge)), message)
 
 
 def npy(array, **options):

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -130,7 +131,8 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
             X,
             repulsion=self._resolve_repulsion(X.shape[0]),
             n_jobs=self.n_jobs,
-            check=self.affinity != "entropic",  # which is what it should be by construction
+            # Sparse entropic affinities are what they should be by construction.
+            check=self.affinity != "entropic" or not sparse.issparse(P),
         )
         metric = "precomputed" if self.affinity == "precomputed" else self.metric
         tell("start")
@@ -144,8 +146,8 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
 
     def _place(self, Q: Any) -> Array:
         potential = None
-        if isinstance(self._repulsion, GridRepulsion):
-            potential = self._repulsion.potential(self.embedding_, self._kernel)
+        if self._grid is not None:
+            potential = self._grid.potential(self.embedding_, self._kernel)
         weight = self._new_repulsion
         return place(Q, self.embedding_, self._kernel, weight, potential, n_jobs=self.n_jobs)
 
@@ -176,7 +178,8 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         self.history_ = result.history if self.path_ is None else self.path_.history
         self.lam_ = float(lam)
         self._kernel = objective.kernel
-        self._repulsion = objective.repulsion
+        grid = objective.repulsion
+        self._grid = grid if isinstance(grid, GridRepulsion) else None
         self._new_repulsion = self._repulsion_of_new(objective)
 
     def _choose_lam(

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from closeknit.exceptions import ModelError
 from closeknit.io.registry import ESTIMATORS, INDICES, NOT_SAVED, dataclasses, parameters_of
-from closeknit.kernels import KERNELS
+from closeknit.kernels import KERNELS, Kernel
 
 __all__ = ["PLAIN", "Description"]
 
@@ -91,15 +91,15 @@ class Description:
             return {"kind": "dict", "items": self._named(value.items(), where)}
         if isinstance(value, np.random.RandomState | np.random.Generator):
             return self._random(value, where)
-        if any(value is kernel for kernel in KERNELS.values()):
+        if isinstance(value, Kernel) and value in KERNELS.values():
             return {"kind": "kernel", "name": value.name}
         if cls in INDICES:
             return self._index(value, where)
         if cls.__name__ in ESTIMATORS and ESTIMATORS[cls.__name__].cls is cls:
             return self._estimator(value, where)
         if is_dataclass(value) and dataclasses().get(cls.__name__) is cls:
-            items_of = ((field.name, getattr(value, field.name)) for field in fields(value))
-            named = self._named(items_of, where)
+            given = [field.name for field in fields(value) if field.init]
+            named = self._named(((name, getattr(value, name)) for name in given), where)
             return {"kind": "dataclass", "class": cls.__name__, "fields": named}
         raise ModelError(
             f"cannot save {where}: {_short(value)} is not one of closeknit's own objects, and "

@@ -82,6 +82,7 @@ _MINIMIZED: Shapes = {
     "path_": None,
     "lam_": None,
     "_kernel": None,
+    "_grid": None,
     "_new_repulsion": None,
 }
 _NORMALIZED: Shapes = {**_MINIMIZED, "_kl_divergence": None}

@@ -123,9 +123,17 @@ def _dataclass(entry: Any, value: Any, named: Any) -> Any:
     made = _known(dataclasses(), entry["class"], "class")(**named(entry["fields"]))
     if isinstance(made, Neighbors) and not _in_range(made.indices, made.n_targets):
         raise ModelError("it holds neighbours that are none of the points")
-    if isinstance(made, Kernel) and made.code not in {kernel.code for kernel in KERNELS.values()}:
+    if isinstance(made, Kernel) and not _is_kernel(made):
         raise ModelError(f"it names the unknown kernel {made.code!r}; upgrade closeknit")
     return made
+
+
+def _is_kernel(kernel: Kernel) -> bool:
+    """Whether the compiled sums have the kernel, and its class stands for the same one."""
+    families = {type(known): known.family for known in KERNELS.values()}
+    family, scale, power = kernel.code
+    shaped = 0.0 < scale < np.inf and 0.0 < power < np.inf
+    return shaped and families.get(type(kernel)) == family
 
 
 def _in_range(indices: NDArray[Any], n: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +66,10 @@ class SketchEngine:
         self._n_threads = n_threads
         self._report = report
         self._prepared: tuple[int, _Prepared] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the packed sketches; the next search makes them anew, to the same bits."""
+        return {**self.__dict__, "_prepared": None}
 
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False

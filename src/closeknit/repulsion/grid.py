@@ -84,6 +84,10 @@ class GridRepulsion:
         if not self.max_memory > 0:
             raise ValueError(f"max_memory={self.max_memory!r} must be a positive number of bytes")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the kernels' transforms, which are large and quickly made again."""
+        return {**self.__dict__, "_kernels": {}}
+
     @property
     def dtype(self) -> type[np.float32] | type[np.float64]:
         """The precision that the accuracy asks for."""
