@@ -10,7 +10,14 @@ import typer
 
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, CommandError
-from closeknit.cli.files import check_outputs, named_after, read
+from closeknit.cli.files import (
+    check_outputs,
+    is_picture,
+    named_after,
+    new_figure,
+    read_points,
+    save_figure,
+)
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.session import Fact, session
 
@@ -23,6 +30,8 @@ EXAMPLES = """
 closeknit affinities flowers.csv -o W.npz --perplexity 20
 
 closeknit affinities cells.npz -o W.mtx --sigmas sigmas.csv --symmetric
+
+closeknit affinities photo.png -o W.npz --sigmas map.png
 """
 
 
@@ -41,7 +50,8 @@ def affinities(
         Path | None,
         typer.Option(
             "--sigmas",
-            help="Write each point's bandwidth σ, too: .csv, .tsv, .parquet, .npy or .npz.",
+            help="Write each point's bandwidth σ, too: .csv, .tsv, .parquet, .npy or .npz; "
+            "for a picture also as one, .png.",
             show_default=False,
         ),
     ] = None,
@@ -72,24 +82,21 @@ def affinities(
 
         start = perf_counter()
         target = output or named_after(path, "affinities", ".npz")
-        check_outputs([path], [(target, GRAPHS), (sigmas, TABLES)])
+        drawn = sigmas is not None and is_picture(path) and is_picture(sigmas)
+        check_outputs([path], [(target, GRAPHS), (sigmas, None if drawn else TABLES)])
         data = opt.DataOptions(path, label, ids, key, missing)
         options = opt.AffinityOptions(perplexity, n_neighbors, metric, neighbors, seed, threads)
         with current.stages() as stages:
             stages.begin("reading")
-            table = read(data)
-            warn_if_large(
-                current,
-                table.X.shape,
-                options.count(table.n_samples),
-                work="affinities",
-                exact=neighbors is opt.Approximation.exact,
-            )
+            table, shape = read_points(data)
+            warn_if_large(current, table.X.shape, options, "affinities")
             estimator = _fit(table, options)
             stages.begin("writing")
             P = estimator.affinities_
             write_graph(target, symmetrize(P) if symmetric else P)
-            if sigmas is not None:
+            if drawn:
+                _draw_sigmas(sigmas, estimator, shape)
+            elif sigmas is not None:
                 _write_sigmas(sigmas, estimator, table)
         facts = [
             Fact("input", "", str(path)),
@@ -121,6 +128,14 @@ def _write_sigmas(path: Path, estimator: Any, table: Table) -> None:
     columns = np.column_stack([estimator.sigmas_, estimator.perplexities_])
     names = ["sigma", "perplexity"]
     write_table(path, columns, columns=names, ids=table.ids, labels=table.labels)
+
+
+def _draw_sigmas(path: Path, estimator: Any, shape: Any) -> None:
+    from closeknit.plotting import plot_sigmas
+
+    figure = new_figure((8.0, 7.0))
+    plot_sigmas(None, estimator.sigmas_, figure.subplots(), shape=shape)
+    save_figure(figure, path)
 
 
 def _facts(estimator: Any, table: Table, perplexity: float) -> list[Fact]:

@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from closeknit.cli import affinities, demo, embed, info
+from closeknit.cli import (
+    affinities,
+    cluster,
+    demo,
+    embed,
+    info,
+    reproduce,
+    segment,
+    sparsify,
+)
 
 __all__ = ["app"]
 
@@ -40,6 +49,6 @@ def _closeknit(
     pass
 
 
-for _module in (demo, embed, affinities, info):
+for _module in (demo, embed, affinities, sparsify, cluster, segment, reproduce, info):
     _name = _module.__name__.rpartition(".")[2]
     app.command(_name, epilog="Examples:\n" + _module.EXAMPLES)(getattr(_module, _name))

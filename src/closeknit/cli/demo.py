@@ -102,12 +102,13 @@ def _facts(
     error = float(errors.max()) if errors.size else None
     accuracy = float(knn_accuracy(model.embedding_, digits))
     missing = int(np.count_nonzero(~converged))
+    passes = float(affinities.evaluations_.mean())
     return [
         Fact("n_samples", "points", X.shape[0]),
         Fact("n_features", "features", X.shape[1]),
         Fact("perplexity", "perplexity K", perplexity, "{:g}"),
         Fact("n_neighbors", "neighbours a point", int(affinities.neighbors_.indices.shape[1])),
-        Fact("passes_per_point", "passes a bandwidth", float(affinities.evaluations_.mean()), "{:.2f}"),
+        Fact("passes_per_point", "passes a bandwidth", passes, "{:.2f}"),
         Fact("largest_perplexity_error", "largest error of a perplexity", error, "{:.1e}"),
         Fact("rows_without_bandwidth", "points without a bandwidth", missing),
         Fact("n_iter", "iterations", model.n_iter_),
@@ -127,8 +128,10 @@ def _draw(model: Any, digits: NDArray[Any]) -> Figure:
     embedding.set_title("t-SNE of scikit-learn's digits")
     plot_sigmas(model.embedding_, model.affinity_estimator_.sigmas_, ax=bandwidths)
     bandwidths.set_title(f"bandwidth σ at perplexity {model.perplexity:g}")
-    plot_history(model, ax=curve)
-    curve.set_title("learning curve")
+    # The last stage, after early exaggeration; the objective is KL(P‖Q) plus the entropy of P.
+    constant = model.objective_ - model.kl_divergence_
+    plot_history(model.path_.results[-1], ax=curve, above=constant)
+    curve.set(title="learning curve after early exaggeration", ylabel="KL(P‖Q)")
     return figure
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +20,15 @@ from closeknit.cli.files import (
     save_figure,
 )
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.methods import TITLES, Method, fit, is_graph, make_estimator, recall, transform
+from closeknit.cli.methods import (
+    TITLES,
+    Method,
+    fit,
+    holds_affinities,
+    make_estimator,
+    recall,
+    transform,
+)
 from closeknit.cli.session import Fact, Session, session
 
 if TYPE_CHECKING:
@@ -58,14 +65,6 @@ _FITTING = (
     "new",
 )
 _MINIMIZING = ("lam", "max_iter", "time_limit")
-
-
-class Kind(str, Enum):
-    """What the rows of the input are."""
-
-    auto = "auto"
-    data = "data"
-    affinities = "affinities"
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,15 @@ def embed(
             show_default="INPUT-METHOD.csv here",
         ),
     ] = None,
-    method: Annotated[Method, typer.Option("--method", "-m", help="The embedding.")] = Method.tsne,
+    method: Annotated[
+        Method,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME",
+            help="The embedding: tsne, ee, ssne, sne, tee or eigenmaps.",
+        ),
+    ] = Method.tsne,
     plot: Annotated[
         Path | None,
         typer.Option("--plot", help="Draw it, too: .png, .pdf or .svg.", show_default=False),
@@ -144,12 +151,7 @@ def embed(
             show_default=False,
         ),
     ] = None,
-    kind: Annotated[
-        Kind,
-        typer.Option(
-            "--input", help="What INPUT holds; auto takes a square sparse matrix for affinities."
-        ),
-    ] = Kind.auto,
+    kind: opt.Kind = opt.InputKind.auto,
     save_model: Annotated[
         Path | None,
         typer.Option("--save-model", help="Keep the fitted model.", show_default=False),
@@ -180,8 +182,9 @@ def embed(
 ) -> None:
     """Embed the rows of INPUT: who is close to whom, as a map.
 
-    Numeric columns are the data; the others are kept as labels, and written beside the map. Ctrl-C
-    keeps the map as far as it has come.
+    Numeric columns are the data; the others are labels, kept beside the map.
+
+    Ctrl-C keeps the map as far as it has come.
     """
     with session(quiet, json) as current:
         data = opt.DataOptions(path, label, ids, key, missing)
@@ -226,7 +229,7 @@ class _Job:
     method: Method
     dims: int
     minimizer: dict[str, Any]
-    kind: Kind
+    kind: opt.InputKind
     color: str | None
 
     def run(self, new: list[Path]) -> None:
@@ -265,19 +268,12 @@ class _Job:
     def _prepare(self, table: Table) -> tuple[Any, bool]:
         """The matrix to fit to, and whether it holds affinities."""
         X = table.X
-        given = self.kind is Kind.affinities or (self.kind is Kind.auto and is_graph(X))
-        if given:
+        if holds_affinities(self.kind, X):
             from closeknit.graphs import symmetrize
 
             # The rows of SNE are distributions; the other models take one for all pairs.
             return (X if self.method is Method.sne else symmetrize(X)), True
-        warn_if_large(
-            self.session,
-            X.shape,
-            self.affinity.count(table.n_samples),
-            work="embedding",
-            exact=self.affinity.neighbors is opt.Approximation.exact,
-        )
+        warn_if_large(self.session, X.shape, self.affinity, "embedding")
         return X, False
 
     def _write(self, estimator: Any, table: Table, colors: dict[str, Any]) -> None:

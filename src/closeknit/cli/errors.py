@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from closeknit.exceptions import CloseknitError
 
@@ -66,7 +66,7 @@ def reported_errors() -> Iterator[None]:
             raise SystemExit(FAILED) from None
         _exit(f"cannot write the output: {error.strerror or error}", FAILED)
     except KeyboardInterrupt:
-        _exit("interrupted; nothing was written", INTERRUPTED)
+        _exit("interrupted", INTERRUPTED)
 
 
 def _exit(message: str, code: int) -> None:
@@ -76,7 +76,5 @@ def _exit(message: str, code: int) -> None:
 
 def _lose_stdout() -> None:
     """Throw away what is still to be printed, so that Python does not try again at its end."""
-    try:
+    with suppress(OSError, ValueError):  # if it is a real stream
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # not a real stream
-        pass

@@ -14,7 +14,17 @@ if TYPE_CHECKING:
 
     from closeknit.io import Table
 
-__all__ = ["check_outputs", "named_after", "new_figure", "picture_format", "read", "save_figure"]
+__all__ = [
+    "check_outputs",
+    "is_picture",
+    "named_after",
+    "new_figure",
+    "picture_format",
+    "read",
+    "read_image",
+    "read_points",
+    "save_figure",
+]
 
 
 def read(options: DataOptions) -> Table:
@@ -39,6 +49,60 @@ def read(options: DataOptions) -> Table:
     )
 
 
+def read_points(options: DataOptions) -> tuple[Table, tuple[int, ...] | None]:
+    """Read the input; the pixels of a picture are points (i, j, L, u, v).
+
+    Parameters
+    ----------
+    options : DataOptions
+
+    Returns
+    -------
+    table : Table
+    shape : tuple of int or None
+        Height and width of a picture.
+    """
+    if is_picture(options.path):
+        from closeknit.apps import pixel_features
+        from closeknit.io import Table
+
+        image = read_image(options.path)
+        names = ("row", "column", "L", "u", "v")
+        return Table(pixel_features(image), names, kind="image"), image.shape[:2]
+    return read(options), None
+
+
+def read_image(path: Path) -> Any:
+    """Read a picture; a table is refused.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    ndarray of shape (height, width) or (height, width, 3)
+    """
+    from closeknit import io
+
+    with io.files.reading(path):
+        path.stat()
+    if io.kind_of(path) != "image":
+        raise CommandError(f"{path} is no picture; use .png, .jpg, .tif or .bmp", exit_code=USAGE)
+    return io.read_image(path)
+
+
+def is_picture(path: Path) -> bool:
+    """Whether a file's ending is that of pixels.
+
+    Examples
+    --------
+    >>> is_picture(Path("photo.JPG")), is_picture(Path("photo.csv"))
+    (True, False)
+    """
+    return path.suffix.lower() in (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
+
+
 def named_after(path: Path, what: str, suffix: str) -> Path:
     """A file in the current folder for what was made of `path`.
 
@@ -61,17 +125,16 @@ def check_outputs(inputs: Iterable[Path], outputs: Sequence[tuple[Path | None, A
     """
     from closeknit.io.writers import check_suffix
 
-    seen = {path.resolve(): path for path in inputs}
+    seen = {path.resolve(): "the input" for path in inputs}
     for path, suffixes in outputs:
         if path is None:
             continue
-        known = seen.setdefault(path.resolve(), path)
-        if known is not path:
+        place = path.resolve()
+        if place in seen:
             raise CommandError(
-                f"{path} would overwrite {'the input' if known in set(inputs) else 'another output'}"
-                "; choose another file",
-                exit_code=USAGE,
+                f"{path} would overwrite {seen[place]}; choose another file", exit_code=USAGE
             )
+        seen[place] = "another output"
         if suffixes is not None:
             check_suffix(path, suffixes)
         _check_place(path)
@@ -95,9 +158,9 @@ def new_figure(size: tuple[float, float]) -> Figure:
     """A figure that draws in memory and needs neither a display nor a backend."""
     from closeknit.io.extras import require
 
-    figure: Figure = require(
-        "matplotlib.figure", "plot", "drawing needs matplotlib"
-    ).Figure(figsize=size, layout="constrained")
+    figure: Figure = require("matplotlib.figure", "plot", "drawing needs matplotlib").Figure(
+        figsize=size, layout="constrained"
+    )
     return figure
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from closeknit.cli.options import AffinityOptions, Approximation
 from closeknit.cli.session import Session
 
 __all__ = ["available", "estimate", "warn_if_large"]
@@ -54,7 +55,7 @@ def available() -> int | None:
 
 
 def warn_if_large(
-    session: Session, shape: tuple[int, int], n_neighbors: int, *, work: str, exact: bool
+    session: Session, shape: tuple[int, int], options: AffinityOptions, work: str
 ) -> None:
     """Say so before work that may not fit in memory, or that takes long for no need.
 
@@ -63,11 +64,10 @@ def warn_if_large(
     session : Session
     shape : tuple of int
         Of the data.
-    n_neighbors : int
+    options : AffinityOptions
     work : {"affinities", "embedding"}
-    exact : bool
-        Whether the exact neighbour search was asked for.
     """
+    n_neighbors = options.count(shape[0])
     needed, free = estimate(*shape, n_neighbors, work), available()
     if free is not None and needed > 0.8 * free:
         fewer = max(2, n_neighbors // 3)
@@ -76,6 +76,7 @@ def warn_if_large(
             f"neighbours (--n-neighbors {fewer}, with --perplexity {max(1, fewer // 3)}) or fewer "
             "rows"
         )
+    exact = options.neighbors is Approximation.exact
     if exact and shape[1] > 12 and shape[0] ** 2 > _MANY_PAIRS:
         session.warn(
             f"the exact search may look at {shape[0] ** 2:.0e} pairs of points; "

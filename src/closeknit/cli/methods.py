@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from closeknit.cli.errors import INTERRUPTED, CommandError
-from closeknit.cli.options import AffinityOptions
+from closeknit.cli.options import AffinityOptions, InputKind
 from closeknit.cli.progress import Stages
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["TITLES", "Method", "fit", "is_graph", "make_estimator", "recall", "transform"]
+__all__ = ["TITLES", "Method", "fit", "holds_affinities", "make_estimator", "recall", "transform"]
 
 #: Points over which the share of kept neighbours is averaged.
 _SAMPLE = 1000
@@ -22,7 +22,7 @@ _SAMPLE = 1000
 _CHUNK = 2000
 
 
-class Method(str, Enum):
+class Method(StrEnum):
     """The embeddings."""
 
     tsne = "tsne"
@@ -175,16 +175,22 @@ def recall(model: Any, seed: int) -> float | None:
     )
 
 
-def is_graph(X: Any) -> bool:
-    """Whether a matrix looks like affinities: sparse, square, not negative, without loops.
+def holds_affinities(kind: InputKind, X: Any) -> bool:
+    """Whether the input is a graph: as the user says, or if it looks like one.
+
+    That is: sparse, square, not negative, and without loops.
 
     Examples
     --------
     >>> from scipy import sparse
-    >>> is_graph(sparse.csr_matrix([[0.0, 1.0], [1.0, 0.0]])), is_graph(sparse.eye(3))
-    (True, False)
+    >>> holds_affinities(InputKind.auto, sparse.csr_matrix([[0.0, 1.0], [1.0, 0.0]]))
+    True
+    >>> holds_affinities(InputKind.auto, sparse.eye(3))
+    False
     """
     from scipy import sparse
 
+    if kind is not InputKind.auto:
+        return kind is InputKind.affinities
     square = sparse.issparse(X) and X.shape[0] == X.shape[1]
     return bool(square and X.min() >= 0.0 and not X.diagonal().any())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,8 +15,10 @@ __all__ = [
     "DataOptions",
     "Id",
     "Input",
+    "InputKind",
     "Json",
     "Key",
+    "Kind",
     "Label",
     "Metric",
     "Missing",
@@ -33,7 +35,7 @@ _DATA = "Data"
 _AFFINITIES = "Affinities"
 
 
-class Approximation(str, Enum):
+class Approximation(StrEnum):
     """How neighbours are found."""
 
     auto = "auto"
@@ -41,11 +43,19 @@ class Approximation(str, Enum):
     approximate = "approximate"
 
 
-class OnMissing(str, Enum):
+class OnMissing(StrEnum):
     """What to do with rows that lack values."""
 
     error = "error"
     drop = "drop"
+
+
+class InputKind(StrEnum):
+    """What the rows of the input are."""
+
+    auto = "auto"
+    data = "data"
+    affinities = "affinities"
 
 
 Input = Annotated[
@@ -59,6 +69,14 @@ Input = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[
     bool, typer.Option("--json", help="Print the summary as one JSON object on stdout.")
+]
+Kind = Annotated[
+    InputKind,
+    typer.Option(
+        "--input",
+        help="What INPUT holds; auto takes a square sparse matrix for affinities.",
+        rich_help_panel=_DATA,
+    ),
 ]
 Label = Annotated[
     list[str] | None,
