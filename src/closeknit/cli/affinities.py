@@ -82,8 +82,8 @@ def affinities(
 
         start = perf_counter()
         target = output or named_after(path, "affinities", ".npz")
-        drawn = sigmas is not None and is_picture(path) and is_picture(sigmas)
-        check_outputs([path], [(target, GRAPHS), (sigmas, None if drawn else TABLES)])
+        endings = (*TABLES, ".png") if is_picture(path) else TABLES
+        check_outputs([path], [(target, GRAPHS), (sigmas, endings)])
         data = opt.DataOptions(path, label, ids, key, missing)
         options = opt.AffinityOptions(perplexity, n_neighbors, metric, neighbors, seed, threads)
         with current.stages() as stages:
@@ -94,10 +94,8 @@ def affinities(
             stages.begin("writing")
             P = estimator.affinities_
             write_graph(target, symmetrize(P) if symmetric else P)
-            if drawn:
-                _draw_sigmas(sigmas, estimator, shape)
-            elif sigmas is not None:
-                _write_sigmas(sigmas, estimator, table)
+            if sigmas is not None:
+                _write_sigmas(sigmas, estimator, table, shape)
         facts = [
             Fact("input", "", str(path)),
             *_facts(estimator, table, perplexity),
@@ -120,22 +118,20 @@ def _fit(table: Table, options: opt.AffinityOptions) -> Any:
         raise CommandError("interrupted; nothing was written", exit_code=INTERRUPTED) from None
 
 
-def _write_sigmas(path: Path, estimator: Any, table: Table) -> None:
+def _write_sigmas(path: Path, estimator: Any, table: Table, shape: Any) -> None:
     import numpy as np
 
     from closeknit.io import write_table
+    from closeknit.plotting import plot_sigmas
 
+    if is_picture(path):
+        figure = new_figure((8.0, 7.0))
+        plot_sigmas(None, estimator.sigmas_, figure.subplots(), shape=shape)
+        save_figure(figure, path)
+        return
     columns = np.column_stack([estimator.sigmas_, estimator.perplexities_])
     names = ["sigma", "perplexity"]
     write_table(path, columns, columns=names, ids=table.ids, labels=table.labels)
-
-
-def _draw_sigmas(path: Path, estimator: Any, shape: Any) -> None:
-    from closeknit.plotting import plot_sigmas
-
-    figure = new_figure((8.0, 7.0))
-    plot_sigmas(None, estimator.sigmas_, figure.subplots(), shape=shape)
-    save_figure(figure, path)
 
 
 def _facts(estimator: Any, table: Table, perplexity: float) -> list[Fact]:

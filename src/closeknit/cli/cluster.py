@@ -197,7 +197,7 @@ def _write(path: Path, labels: Any, table: Table) -> None:
     write_table(
         path,
         labels.reshape(-1, 1),
-        columns=["cluster", "cluster_facts"],
+        columns=["cluster"],
         ids=table.ids,
         labels=table.labels,
     )
