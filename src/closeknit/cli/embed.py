@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,11 +14,10 @@ from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
 from closeknit.cli.files import (
     check_outputs,
     named_after,
-    new_figure,
     picture_format,
     read,
-    save_figure,
 )
+from closeknit.cli.maps import colors_of, draw_map, read_like, save_model, title_of, write_map
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.methods import (
     TITLES,
@@ -32,9 +31,6 @@ from closeknit.cli.methods import (
 from closeknit.cli.session import Fact, Session, session
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from closeknit.io import Table
 
 __all__ = ["EXAMPLES", "embed"]
@@ -237,8 +233,8 @@ class _Job:
         with self.session.stages() as stages:
             stages.begin("reading")
             table = read(self.data)
-            fresh = [(path, _read_like(table.feature_names, self.data, path)) for path in new]
-            colors = _colors(self.session, table, self.color)
+            fresh = [(path, read_like(table.feature_names, self.data, path)) for path in new]
+            colors = colors_of(self.session, table, self.color)
             X, given = self._prepare(table)
             estimator = make_estimator(
                 self.method,
@@ -253,7 +249,7 @@ class _Job:
             self._write(estimator, table, colors)
             if not interrupted:
                 for (_, one), path in zip(fresh, self.outputs.new, strict=True):
-                    _write_table(path, transform(estimator, one.X, stages), estimator, one)
+                    write_map(path, transform(estimator, one.X, stages), estimator, one)
                 stages.begin("quality")
             share = None if interrupted else recall(estimator, self.affinity.seed)
         self._report(estimator, table, share, perf_counter() - start)
@@ -277,11 +273,11 @@ class _Job:
         return X, False
 
     def _write(self, estimator: Any, table: Table, colors: dict[str, Any]) -> None:
-        _write_table(self.outputs.table, estimator.embedding_, estimator, table)
+        write_map(self.outputs.table, estimator.embedding_, estimator, table)
         if self.outputs.plot is not None:
-            _draw(self.outputs.plot, estimator.embedding_, colors, self.color, estimator)
+            draw_map(self.outputs.plot, estimator.embedding_, colors, self.color, estimator)
         if self.outputs.model is not None:
-            _save_model(estimator, table, self.outputs.model)
+            save_model(estimator, table, self.outputs.model)
 
     def _report(self, model: Any, table: Table, share: float | None, seconds: float) -> None:
         affinities = model.affinity_estimator_
@@ -302,7 +298,7 @@ class _Job:
             Fact("neighbor_recall", "neighbours kept", share, "{:.1%}"),
             Fact("seconds", "seconds", seconds, "{:.1f}"),
         ]
-        title = f"{_title(model)} of {self.data.path}"
+        title = f"{title_of(model)} of {self.data.path}"
         self.session.report(title, facts, self.outputs.facts())
 
 
@@ -329,13 +325,13 @@ def _place(
         model.set_params(n_jobs=affinity.n_jobs)
         # The names the model was fitted with; estimators would want a frame for them.
         names = tuple(vars(model).pop("feature_names_in_", ()))
-        table = _read_like(names, data, data.path)
-        colors = _colors(current, table, color)
+        table = read_like(names, data, data.path)
+        colors = colors_of(current, table, color)
         placed = transform(model, table.X, stages)
         stages.begin("writing")
-        _write_table(outputs.table, placed, model, table)
+        write_map(outputs.table, placed, model, table)
         if outputs.plot is not None:
-            _draw(outputs.plot, placed, colors, color, model)
+            draw_map(outputs.plot, placed, colors, color, model)
     facts = [
         Fact("input", "", str(data.path)),
         Fact("fitted_model", "model", str(path)),
@@ -368,71 +364,6 @@ def _parse_lam(text: str) -> Any:
             exit_code=USAGE,
         ) from None
     return values[0] if len(values) == 1 else values
-
-
-def _read_like(names: tuple[str, ...], data: opt.DataOptions, path: Path) -> Table:
-    """Read a file whose columns must be those of the fitted data, in any order."""
-    from closeknit.io import kind_of, read_table
-    from closeknit.io.table import default_names
-
-    named = kind_of(path) in ("text", "parquet", "h5ad")
-    if named and names and names != default_names(len(names)):
-        return read_table(path, features=names, key=data.key, missing=data.missing.value)
-    return read(replace(data, path=path))
-
-
-def _colors(current: Session, table: Table, color: str | None) -> dict[str, Any]:
-    """What to colour by, as `plot_embedding` takes it."""
-    if color is None:
-        return {}
-    column = table.column(color)
-    if color in table.labels:
-        numeric = column.dtype.kind == "f"
-        return {"values" if numeric else "labels": column}
-    current.warn(
-        f"--color {color} is one of the columns that are embedded; if it is a class, keep it out "
-        f"with --label {color}"
-    )
-    return {"values": column}
-
-
-def _write_table(path: Path, Y: NDArray[np.float64], model: Any, table: Table) -> None:
-    from closeknit.io import write_table
-
-    name = type(model).__name__.lower()
-    columns = [f"{name}{i}" for i in range(Y.shape[1])]
-    write_table(path, Y, columns=columns, ids=table.ids, labels=table.labels)
-
-
-def _draw(
-    path: Path, Y: NDArray[np.float64], colors: dict[str, Any], color: str | None, model: Any
-) -> None:
-    from closeknit.plotting import plot_embedding
-
-    figure = new_figure((8.0, 7.0))
-    axes = figure.add_subplot(projection="3d" if Y.shape[1] == 3 else None)
-    plot_embedding(Y, ax=axes, **colors)
-    axes.set_title(_title(model) + (f", by {color}" if color else ""))
-    save_figure(figure, path)
-
-
-def _title(model: Any) -> str:
-    name = TITLES[type(model).__name__]
-    return name[0].upper() + name[1:] if name != "t-SNE" else name
-
-
-def _save_model(estimator: Any, table: Table, path: Path) -> None:
-    import numpy as np
-
-    from closeknit.io import save
-    from closeknit.io.table import default_names
-
-    if table.feature_names != default_names(table.n_features):
-        estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
-    try:
-        save(estimator, path)
-    finally:
-        vars(estimator).pop("feature_names_in_", None)  # here the new points are arrays
 
 
 def _count(affinities: Any) -> int | None:

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["TITLES", "Method", "fit", "holds_affinities", "make_estimator", "recall", "transform"]
+__all__ = [
+    "TITLES",
+    "Method",
+    "fit",
+    "holds_affinities",
+    "make_estimator",
+    "recall",
+    "short_name",
+    "transform",
+]
 
 #: Points over which the share of kept neighbours is averaged.
 _SAMPLE = 1000
@@ -50,6 +59,19 @@ TITLES = {
     "TElasticEmbedding": "t-elastic embedding",
     "LaplacianEigenmaps": "Laplacian eigenmaps",
 }
+
+
+def short_name(model: Any) -> str:
+    """What the command line calls the class of a model.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> short_name(ck.SymmetricSNE())
+    'ssne'
+    """
+    name = type(model).__name__
+    return next(method.value for method, known in _CLASSES.items() if known == name)
 
 
 def make_estimator(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ from closeknit.cli.files import check_outputs, read_image
 from closeknit.cli.session import Fact, session
 
 if TYPE_CHECKING:
-    pass
+    from numpy.typing import NDArray
 
 __all__ = ["EXAMPLES", "mean_colors", "segment"]
 
