@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from closeknit.cli.errors import INTERRUPTED, CommandError
-from closeknit.cli.options import AffinityOptions, InputKind
+from closeknit.cli.options import AffinityOptions, Approximation, InputKind
 from closeknit.cli.progress import Stages
 
 if TYPE_CHECKING:
@@ -100,14 +100,16 @@ def make_estimator(
     """
     import closeknit
 
-    affinity: Any = "precomputed"
-    if not given_affinities:
+    affinity: Any = "precomputed" if given_affinities else "entropic"
+    if options.neighbors is not Approximation.auto and not given_affinities:
+        # Embeddings leave the search to their affinities.
         affinity = closeknit.EntropicAffinities(options.perplexity, **options.keywords)
     return getattr(closeknit, _CLASSES[method])(
         dims,
         perplexity=options.perplexity,
         affinity=affinity,
         metric=options.metric,
+        n_neighbors=options.n_neighbors or "auto",
         n_jobs=options.n_jobs,
         random_state=options.seed,
         **({} if method is Method.eigenmaps else minimizer),
