@@ -20,6 +20,21 @@ def load(name: str, folder: Path | None) -> tuple[Any, str]:
         return READERS[name](file)
 
 
+def load_labelled(name: str, folder: Path | None) -> tuple[Any, str, np.ndarray]:
+    """Return points, metric and labels, which may be empty."""
+    source = {"mnist70k": "mnist"}.get(name, name)
+    if folder is None:
+        raise SystemExit(f"{name} needs --data FOLDER with the benchmark data sets")
+    with np.load(folder / FILES[source], allow_pickle=False) as file:
+        X, metric = (
+            (file["X"].astype(np.float32), "euclidean")
+            if name == "mnist70k"
+            else READERS[source](file)
+        )
+        labels = file[LABELS[name]] if LABELS[name] else np.empty(0, dtype=int)
+    return X, metric, labels
+
+
 def astronaut_pixels() -> np.ndarray:
     """The 262,144 pixels of scikit-image's astronaut as (i, j, L, u, v), in raster order."""
     from skimage import color, data
@@ -60,6 +75,7 @@ FILES = {
     "skin": "skin245k.npz",
     "glove": "glove100_120k.npz",
     "cbmc": "cbmc_cite_pca50.npz",
+    "pbmc": "pbmc3k_pca50.npz",
 }
 READERS = {
     "mnist": _mnist,
@@ -68,4 +84,14 @@ READERS = {
     "skin": _plain,
     "glove": _plain,
     "cbmc": _plain,
+    "pbmc": _plain,
+}
+#: Data sets for embeddings, with the key of their labels.
+LABELS = {
+    "pbmc": "y",
+    "cbmc": "y",
+    "newsgroups": "y",
+    "mnist70k": "y",
+    "glove": "",
+    "covertype": "y",
 }

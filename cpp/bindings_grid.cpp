@@ -19,7 +19,7 @@ static void check_inside(const Grid& grid, const Matrix<const double>& points) {
   const double* x = points.data();
   for (int c = 0; c < grid.d; ++c) {
     const double low = grid.origin[c] + below * grid.spacing;
-    const int beyond = c + 1 < grid.d ? above : lanes(grid.degree) - below;
+    const int beyond = c + 1 < grid.d ? above : lanes(grid.degree) - 1 - below;
     const double high = grid.origin[c] + (grid.size[c] - 1 - beyond) * grid.spacing;
     for (std::size_t m = 0; m < points.shape(0); ++m) {
       const double at = x[m * grid.d + c];

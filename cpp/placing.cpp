@@ -115,7 +115,7 @@ bool Field<T>::covers(const double* x) const {
   const int below = (grid.degree - 1) / 2, above = (grid.degree + 1) / 2;
   for (int c = 0; c < grid.d; ++c) {
     const double u = (x[c] - grid.origin[c]) / grid.spacing;
-    const int beyond = c + 1 < grid.d ? above : lanes(grid.degree) - below;
+    const int beyond = c + 1 < grid.d ? above : lanes(grid.degree) - 1 - below;
     if (!(u >= below && u < grid.size[c] - 1 - beyond)) return false;
   }
   return true;

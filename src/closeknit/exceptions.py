@@ -11,6 +11,7 @@ __all__ = [
     "MissingDependencyError",
     "ModelError",
     "NoBandwidthWarning",
+    "NoViewerWarning",
     "OutputError",
 ]
 
@@ -51,3 +52,7 @@ class CloseknitWarning(UserWarning):
 
 class NoBandwidthWarning(CloseknitWarning):
     """Some points have no bandwidth of the wanted perplexity, for example because of ties."""
+
+
+class NoViewerWarning(CloseknitWarning):
+    """No point sees enough modes among its distances to tell others apart."""

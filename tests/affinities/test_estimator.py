@@ -361,7 +361,7 @@ def test_distances_that_overflow(n_neighbors):
         ({"perplexity": np.nan}, "perplexity"),
         ({"perplexity": "many"}, "perplexity"),
         ({"perplexity": None}, "perplexity"),
-        ({"perplexity": [5.0, 6.0]}, "solve_bandwidths takes one per point"),
+        ({"perplexity": np.array([5.0, 6.0])}, "solve_bandwidths takes one per point"),
         ({"perplexity": 30.0, "n_neighbors": 30}, "perplexity=30 .*got 30;"),
         ({"perplexity": 119.0, "n_neighbors": None}, "perplexity=119 .*got 119;"),
         ({"perplexity": 500.0}, "perplexity=500 .*got 119;"),

@@ -220,7 +220,12 @@ def solve(
 
 
 def report(status: NDArray[np.uint8], stacklevel: int) -> None:
-    """Raise for rows that cannot be, warn once about those without a root."""
+    """Raise for rows that cannot be, warn once about those without a root.
+
+    A row of several scales counts once, as the scale that fared worst.
+    """
+    if status.ndim == 2:
+        status = status.max(axis=1)
     count = np.bincount(status, minlength=len(Status))
     if count[Status.INVALID]:
         row = int(np.argmax(status == Status.INVALID))

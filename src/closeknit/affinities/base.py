@@ -18,6 +18,7 @@ from closeknit._progress import tell
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.bandwidths import Bandwidths, perplexity_of_rows, report
 from closeknit.affinities.dense import dense_sq_distances
+from closeknit.affinities.scales import Mixture
 from closeknit.neighbors import Neighbors, fit_index
 
 __all__ = ["BaseAffinities"]
@@ -37,6 +38,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     affinities_: Any
     neighbors_: Neighbors | None
     _index: Any
+    _perplexities: NDArray[np.float64] | None
 
     @abstractmethod
     def _solve(
@@ -46,7 +48,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         *,
         fitting: bool,
         out: NDArray[np.float64] | None = None,
-    ) -> Bandwidths:
+    ) -> Bandwidths | Mixture:
         """Turn rows of squared distances into affinities, written to `out` if that is given.
 
         Rows are sorted and come with `indices`, or are whole rows of a distance matrix.
@@ -159,8 +161,10 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @property
     def perplexities_(self) -> NDArray[np.float64]:
-        """Exp of each row's entropy, recomputed from the affinities."""
+        """Exp of each row's entropy, recomputed from the affinities (of each scale)."""
         check_is_fitted(self)
+        if self._perplexities is not None:
+            return self._perplexities
         if not sparse.issparse(self.affinities_):
             return perplexity_of_rows(self.affinities_)
         from scipy.special import entr
@@ -212,9 +216,12 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         report(np.concatenate(status), stacklevel=4)
         return out
 
-    def _keep(self, parts: list[Bandwidths]) -> None:
+    def _keep(self, parts: list[Any]) -> None:
         for name in ("sigmas", "betas", "evaluations", "converged"):
             setattr(self, name + "_", np.concatenate([getattr(part, name) for part in parts]))
+        # Once the scales are averaged, their own perplexities are lost.
+        several = isinstance(parts[0], Mixture)
+        self._perplexities = np.concatenate([p.perplexities for p in parts]) if several else None
         report(np.concatenate([part.status for part in parts]), stacklevel=5)
 
     def _given_neighbors(self) -> bool:

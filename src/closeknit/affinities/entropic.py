@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from closeknit.affinities.bandwidths import Bandwidths, solve
 from closeknit.affinities.base import BaseAffinities
 from closeknit.affinities.methods import RootFinder, resolve_method
 from closeknit.affinities.orders import Bounds, Order, Regression, RowProblem, resolve_order
+from closeknit.affinities.scales import Mixture, average, scales_of
 
 __all__ = ["EntropicAffinities", "entropic_affinities"]
 
@@ -27,11 +29,12 @@ class EntropicAffinities(BaseAffinities):
 
     Parameters
     ----------
-    perplexity : float, default=30.0
-        The effective number of neighbours K of each point; any real number from 1.
+    perplexity : float, or list or tuple of floats, default=30.0
+        The effective number of neighbours K of each point; any real number from 1. Several mean
+        that many scales: each is solved as if it were alone, and their affinities are averaged.
     n_neighbors : "auto", int or None, default="auto"
-        Neighbours each point is compared with; ``"auto"`` means ⌈3K⌉. None means all other points
-        and gives a dense matrix.
+        Neighbours each point is compared with; ``"auto"`` means ⌈3K⌉, of the largest K. None means
+        all other points and gives a dense matrix.
     metric : str, default="euclidean"
         Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
     neighbors : {"auto", "exact", "approximate"} or object, default="auto"
@@ -67,6 +70,12 @@ class EntropicAffinities(BaseAffinities):
     neighbors_ : Neighbors or None
         The neighbours used; None if all points are.
 
+    Notes
+    -----
+    With a list of perplexities, `sigmas_`, `betas_`, `perplexities_`, `evaluations_` and
+    `converged_` have shape (n_samples, n_scales), a column per scale. `perplexities_` are then
+    those of the single scales; the perplexity of their average lies above the smallest.
+
     References
     ----------
     Hinton and Roweis (2003), Stochastic neighbor embedding; Vladymyrov and Carreira-Perpiñán
@@ -85,11 +94,16 @@ class EntropicAffinities(BaseAffinities):
     True
     >>> ea.transform(X[1000:]).shape
     (797, 1000)
+
+    Two scales, each solved exactly:
+
+    >>> ck.EntropicAffinities(perplexity=[30, 200]).fit(X).perplexities_[0].round(8)
+    array([ 30., 200.])
     """
 
     def __init__(
         self,
-        perplexity: float = 30.0,
+        perplexity: float | Sequence[float] = 30.0,
         *,
         n_neighbors: int | str | None = "auto",
         metric: str = "euclidean",
@@ -121,18 +135,29 @@ class EntropicAffinities(BaseAffinities):
         *,
         fitting: bool,
         out: NDArray[np.float64] | None = None,
+    ) -> Bandwidths | Mixture:
+        scales = scales_of(self.perplexity)
+        if fitting:
+            self._starts: list[Regression | None] = [None] * len(scales)
+
+        def solve_scale(scale: int, out: NDArray[np.float64] | None = None) -> Bandwidths:
+            perplexity = np.array([float(scales[scale])])
+            threads = effective_n_jobs(self.n_jobs)
+            problem = RowProblem(sq_distances, perplexity, indices, threads)
+            return self._solve_scale(problem, scale, fitting=fitting, out=out)
+
+        if self._multiscale():
+            return average(map(solve_scale, range(len(scales))), out)
+        return solve_scale(0, out)
+
+    def _solve_scale(
+        self, problem: RowProblem, scale: int, *, fitting: bool, out: NDArray[np.float64] | None
     ) -> Bandwidths:
-        problem = RowProblem(
-            sq_distances,
-            np.array([float(self.perplexity)]),
-            indices,
-            effective_n_jobs(self.n_jobs),
-        )
         order: str | Order = self.order
-        if indices is None:
+        if problem.indices is None:
             order = Bounds()  # rows that are not sorted tell the regression nothing
         elif not fitting:
-            order = self._start or Bounds()  # independent of the other rows of the batch
+            order = self._starts[scale] or Bounds()  # independent of the other rows of the batch
         solution = solve(
             problem,
             method=self.method,
@@ -144,26 +169,26 @@ class EntropicAffinities(BaseAffinities):
         )
         if fitting:
             start = solution.start
-            self._start: Regression | None = start if start is not None and start.ranks else None
+            self._starts[scale] = start if start is not None and start.ranks else None
         return solution
 
+    def _multiscale(self) -> bool:
+        return isinstance(self.perplexity, list | tuple)
+
     def _default_n_neighbors(self) -> int:
-        return math.ceil(3.0 * self.perplexity)
+        return math.ceil(3.0 * max(scales_of(self.perplexity)))
 
     def _needs_sorted_rows(self) -> bool:
         return not (self.order in ("auto", "bounds") or isinstance(self.order, Bounds))
 
     def _check_count(self, k: int) -> None:
-        check_perplexity(self.perplexity, 1, k + bool(self.include_self))
+        for perplexity in scales_of(self.perplexity):
+            check_perplexity(perplexity, 1, k + bool(self.include_self))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not np.isscalar(self.perplexity):
-            raise ValueError(
-                f"perplexity must be one number, got {self.perplexity!r}; "
-                "solve_bandwidths takes one per point"
-            )
-        check_perplexity(self.perplexity, 1, np.iinfo(np.int64).max)
+        for perplexity in scales_of(self.perplexity):
+            check_perplexity(perplexity, 1, np.iinfo(np.int64).max)
         if not 0.0 < self.tol < 1.0:
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
         resolve_method(self.method)
@@ -171,14 +196,17 @@ class EntropicAffinities(BaseAffinities):
 
 
 def entropic_affinities(
-    X: ArrayLike, perplexity: float = 30.0, n_neighbors: int | str | None = "auto", **options: Any
+    X: ArrayLike,
+    perplexity: float | Sequence[float] = 30.0,
+    n_neighbors: int | str | None = "auto",
+    **options: Any,
 ) -> tuple[Any, NDArray[np.float64]]:
     """Entropic affinities of `X`: the papers' ``[W, s] = ea(X, K, k)``.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-    perplexity : float, default=30.0
+    perplexity : float, or list or tuple of floats, default=30.0
     n_neighbors : "auto", int or None, default="auto"
     **options
         Further parameters of :class:`EntropicAffinities`.
@@ -187,7 +215,7 @@ def entropic_affinities(
     -------
     W : csr_matrix or ndarray of shape (n_samples, n_samples)
         Affinities; rows sum to 1 and have the given perplexity.
-    sigma : ndarray of shape (n_samples,)
+    sigma : ndarray of shape (n_samples,), or (n_samples, n_scales) for several perplexities
         Bandwidths.
 
     Examples

@@ -7,8 +7,8 @@ __all__ = ["document"]
 _PARAMETERS = """
     n_components : int, default=2
         Dimensions of the embedding.
-    perplexity : float, default=30.0
-        Effective number of neighbours of each point.
+    perplexity : float, or list or tuple of floats, default=30.0
+        Effective number of neighbours of each point; several are averaged, a scale each.
     affinity : "entropic", "precomputed" or transformer, default="entropic"
         How near points are: entropic affinities, `X` itself, or what a transformer such as
         :class:`~closeknit.affinities.FixedAffinities` gives.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -53,7 +54,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         self,
         n_components: int = 2,
         *,
-        perplexity: float = 30.0,
+        perplexity: float | Sequence[float] = 30.0,
         affinity: Any = "entropic",
         metric: str = "euclidean",
         n_neighbors: int | str | None = "auto",
@@ -194,7 +195,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         # The strongest ten weights of a point make as good a start for L-BFGS as all, and a factor
         # that fits in memory.
         few = isinstance(repulsion, ExactRepulsion)
-        return SpectralLBFGS() if few else SpectralLBFGS(n_neighbors=10)
+        return SpectralLBFGS() if few else SpectralLBFGS(n_neighbors=10, memory=10)
 
     def _resolve_repulsion(self, n_samples: int) -> Repulsion:
         if not isinstance(self.repulsion, str):

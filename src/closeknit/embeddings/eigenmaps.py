@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -118,7 +119,7 @@ class LaplacianEigenmaps(EmbeddingMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int, default=2
-    perplexity : float, default=30.0
+    perplexity : float, or list or tuple of floats, default=30.0
     affinity : "entropic", "precomputed" or transformer, default="entropic"
         As in :class:`~closeknit.TSNE`.
     metric : str, default="euclidean"
@@ -150,7 +151,7 @@ class LaplacianEigenmaps(EmbeddingMixin, BaseEstimator):
         self,
         n_components: int = 2,
         *,
-        perplexity: float = 30.0,
+        perplexity: float | Sequence[float] = 30.0,
         affinity: Any = "entropic",
         metric: str = "euclidean",
         n_neighbors: int | str | None = "auto",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -21,9 +22,9 @@ __all__ = ["SNE", "TSNE", "SymmetricSNE"]
 Array = NDArray[np.float64]
 
 #: Stages of early exaggeration. Lowering it in steps ends in better minima than dropping it at
-#: once; with momentum it makes no difference.
+#: once.
 _WITH_LINE_SEARCH = ((12.0, 50), (6.0, 30), (3.0, 30), (1.5, 30))
-_WITH_MOMENTUM = ((12.0, 50),)
+_WITH_MOMENTUM = ((12.0, 30), (3.0, 30))
 
 
 class _Normalized(BaseEmbedding):
@@ -92,8 +93,8 @@ class TSNE(_Normalized):
     exaggeration : "auto" or sequence of (float, int), default="auto"
         Short stages before the minimisation proper, each a factor by which attraction is
         exaggerated, that is λ divided, and its iterations: early exaggeration is a homotopy in λ.
-        ``"auto"`` is ``((12, 50),)`` with momentum, else ``((12, 50), (6, 30), (3, 30), (1.5,
-        30))``. Not used if `lam` is a list.
+        ``"auto"`` is ``((12, 30), (3, 30))`` with momentum, else ``((12, 50), (6, 30), (3, 30),
+        (1.5, 30))``. Not used if `lam` is a list.
 
     Attributes
     ----------
@@ -129,7 +130,7 @@ class TSNE(_Normalized):
         self,
         n_components: int = 2,
         *,
-        perplexity: float = 30.0,
+        perplexity: float | Sequence[float] = 30.0,
         affinity: Any = "entropic",
         metric: str = "euclidean",
         n_neighbors: int | str | None = "auto",

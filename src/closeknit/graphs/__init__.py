@@ -1,6 +1,60 @@
-"""Graphs made of affinities: symmetric matrices of weights and their Laplacians."""
+"""Graphs made of affinities: symmetric weights, Laplacians, and sparser graphs that keep the shape.
 
+::
+
+    points, distances or affinities
+        └─► EntropicSparsifier     edges of large entropic affinity
+        └─► KNNSparsifier          edges between nearest neighbours
+        └─► ViewerSparsifier       edges that few viewers (viewers.py) vote against,
+                                   by the modes (modes.py, dip.py) of what they see (sights.py)
+        └─► ResistanceSparsifier   a sample of edges that keeps the Laplacian (resistances.py)
+    compare({...})                 what they kept: components, D1, D2
+"""
+
+from closeknit.graphs.compare import (
+    Comparison,
+    Degrees,
+    GraphSummary,
+    compare,
+    connected_components,
+    degrees,
+    laplacian_distance,
+    sparsity,
+    spectrum_distance,
+)
+from closeknit.graphs.dip import Dip, dip_modes, dip_statistic, dip_test
+from closeknit.graphs.entropic import EntropicSparsifier
+from closeknit.graphs.knn import KNNSparsifier
 from closeknit.graphs.laplacian import laplacian
+from closeknit.graphs.modes import find_modes, silverman_bandwidth
+from closeknit.graphs.resistance_sparsifier import ResistanceSparsifier
+from closeknit.graphs.resistances import effective_resistances
 from closeknit.graphs.symmetrize import symmetrize
+from closeknit.graphs.viewer_sparsifier import ViewerSparsifier
+from closeknit.graphs.viewers import View
 
-__all__ = ["laplacian", "symmetrize"]
+__all__ = [
+    "Comparison",
+    "Degrees",
+    "Dip",
+    "EntropicSparsifier",
+    "GraphSummary",
+    "KNNSparsifier",
+    "ResistanceSparsifier",
+    "View",
+    "ViewerSparsifier",
+    "compare",
+    "connected_components",
+    "degrees",
+    "dip_modes",
+    "dip_statistic",
+    "dip_test",
+    "effective_resistances",
+    "find_modes",
+    "laplacian",
+    "laplacian_distance",
+    "silverman_bandwidth",
+    "sparsity",
+    "spectrum_distance",
+    "symmetrize",
+]

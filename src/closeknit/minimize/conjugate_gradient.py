@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from closeknit.minimize.descent import Descent, Direction
+from closeknit.minimize.inner import inner
 from closeknit.minimize.problem import Array, Problem
 from closeknit.minimize.steps import Step, StrongWolfe
 
@@ -65,4 +64,4 @@ class _Conjugate(Descent):
         if self._previous is None or self._since_restart >= gradient.size:
             return 0.0
         before = self._previous[0]
-        return float(np.vdot(gradient, gradient - before) / np.vdot(before, before))
+        return inner(gradient, gradient - before) / inner(before, before)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from closeknit.minimize.inner import inner, norm
 from closeknit.minimize.problem import Array, Problem
 from closeknit.minimize.steps import Backtracking, Step
 
@@ -41,14 +42,14 @@ class Descent(ABC):
         if not _descends(direction, gradient) and self.reset():
             direction = self.propose(X, gradient)
         if not _descends(direction, gradient):
-            norm = float(np.linalg.norm(gradient))
-            return -gradient / norm if norm > 0.0 else -gradient
+            length = norm(gradient)
+            return -gradient / length if length > 0.0 else -gradient
         return direction
 
 
 def _descends(direction: Array, gradient: Array) -> bool:
     """Whether the slope is negative and finite, which no NaN or inf in `direction` leaves so."""
-    slope = float(np.vdot(direction, gradient))
+    slope = inner(direction, gradient)
     return np.isfinite(slope) and slope < 0.0 and bool(np.isfinite(direction).all())
 
 

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from closeknit.minimize.descent import Descent, Direction
+from closeknit.minimize.inner import inner, norm
 from closeknit.minimize.problem import Array, Problem
 from closeknit.minimize.steps import Step, StrongWolfe
 
@@ -31,8 +30,8 @@ class CurvaturePairs:
 
     def add(self, s: Array, y: Array) -> None:
         """Remember a pair, unless its curvature is not clearly positive."""
-        curvature = float(np.vdot(s, y))
-        if curvature > 1e-10 * float(np.linalg.norm(s)) * float(np.linalg.norm(y)):
+        curvature = inner(s, y)
+        if curvature > 1e-10 * norm(s) * norm(y):
             self._pairs.append((s, y, 1.0 / curvature))
 
     def apply_inverse(self, G: Array, initial: Callable[[Array], Array]) -> Array:
@@ -44,15 +43,15 @@ class CurvaturePairs:
         q = G.copy()
         shares = []
         for s, y, rho in reversed(self._pairs):
-            share = rho * np.vdot(s, q)
+            share = rho * inner(s, q)
             q -= share * y
             shares.append(share)
         r = initial(q)
         if self._pairs:
             _, y, rho = self._pairs[-1]
-            r = r / (rho * np.vdot(y, initial(y)))
+            r = r / (rho * inner(y, initial(y)))
         for (s, y, rho), share in zip(self._pairs, reversed(shares), strict=True):
-            r += (share - rho * np.vdot(y, r)) * s
+            r += (share - rho * inner(y, r)) * s
         return r
 
 
@@ -109,7 +108,7 @@ class QuasiNewton(Descent):
 
     def initial(self, gradient: Array) -> Array:
         """Apply H₀, up to a scale; before the first pair the scale is a move of unit length."""
-        return gradient if self._pairs else gradient / np.linalg.norm(gradient)
+        return gradient if self._pairs else gradient / norm(gradient)
 
     def propose(self, X: Array, gradient: Array) -> Array:
         """Learn from the last move and return −H·G."""

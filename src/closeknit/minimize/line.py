@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from closeknit.minimize.inner import inner, norm
 from closeknit.minimize.problem import Array, Point
 
 __all__ = ["Evaluate", "Line", "Sample"]
@@ -43,13 +44,13 @@ class Line:
     def __init__(self, evaluate: Evaluate, start: Point, direction: Array) -> None:
         self._evaluate = evaluate
         self._direction = direction
-        self.origin = Sample(0.0, start, float(np.vdot(direction, start.gradient)))
+        self.origin = Sample(0.0, start, inner(direction, start.gradient))
 
     def at(self, step: float) -> Sample:
         """Evaluate φ and φ' at `step`."""
         X = self.origin.point.X + step * self._direction
         value, gradient = self._evaluate(X)
-        slope = float(np.vdot(self._direction, gradient))
+        slope = inner(self._direction, gradient)
         return Sample(step, Point(X, float(value), gradient), slope)
 
     def decreases(self, sample: Sample, sufficient: float) -> bool:
@@ -67,5 +68,5 @@ class Line:
 
     def unit_step(self) -> float:
         """Return the step that moves X by one in Frobenius norm."""
-        norm = float(np.linalg.norm(self._direction))
-        return 1.0 / norm if norm > 0.0 else 1.0
+        length = norm(self._direction)
+        return 1.0 / length if length > 0.0 else 1.0

@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import splu
 
 from closeknit.minimize.approximate_cholesky import ApproximateCholesky
+from closeknit.minimize.inner import inner, norm
 from closeknit.minimize.problem import Array
 
 __all__ = [
@@ -225,19 +226,19 @@ def conjugate_gradients(
     """
     P = start.copy()
     residual = rhs - apply(P)
-    target = tol * float(np.linalg.norm(rhs))
+    target = tol * norm(rhs)
     towards = residual.copy()
-    squared = float(np.vdot(residual, residual))
+    squared = inner(residual, residual)
     for iteration in range(max_iter):
         if squared <= target * target:
             return P, iteration
         image = apply(towards)
-        curvature = float(np.vdot(towards, image))
+        curvature = inner(towards, image)
         if not curvature > 0.0:  # rounding, or a B that is not positive definite
             return P, iteration
         step = squared / curvature
         P += step * towards
         residual -= step * image
-        before, squared = squared, float(np.vdot(residual, residual))
+        before, squared = squared, inner(residual, residual)
         towards = residual + (squared / before) * towards
     return P, max_iter

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.directions import resolve_direction
 from closeknit.minimize.history import History
+from closeknit.minimize.inner import norm
 from closeknit.minimize.line import Line, Sample
 from closeknit.minimize.problem import Array, Point, Problem
 from closeknit.minimize.progress import Progress, State
@@ -182,16 +183,16 @@ class Run:
         X = point.X.view()
         X.flags.writeable = False
         seconds = time.perf_counter() - self._started
-        norm = float(np.linalg.norm(point.gradient))
+        length = norm(point.gradient)
         done = len(self._records)
         state = State(
-            done, self._evaluations, seconds, X, point.value, norm, sample.step, self._lam
+            done, self._evaluations, seconds, X, point.value, length, sample.step, self._lam
         )
         lower = self._best is None or point.value < self._best.value
         if lower or not self._direction.monotone:
             self._best = point
         self._state = state
-        self._records.append((done, self._evaluations, seconds, point.value, norm, sample.step))
+        self._records.append((done, self._evaluations, seconds, point.value, length, sample.step))
         if self._progress is not None:
             self._progress.show(state)
         return state
@@ -201,7 +202,7 @@ class Run:
         return Result(
             X=X0.copy() if best is None else best.X.copy(),
             value=float("nan") if best is None else best.value,
-            gradient_norm=float("nan" if best is None else np.linalg.norm(best.gradient)),
+            gradient_norm=float("nan") if best is None else norm(best.gradient),
             n_iter=max(0, len(self._records) - 1),
             n_evaluations=self._evaluations,
             seconds=time.perf_counter() - self._started,

@@ -33,11 +33,12 @@ class Momentum(Direction):
         Share of the velocity that is kept.
     early_momentum : float, default=0.8
         The same for the first `early` iterations, in which much of it would scatter the points.
-    early : int, default=50
+    early : int, default=60
     gains : bool, default=True
         Whether each coordinate raises its rate while its gradient keeps its sign.
-    max_step : float, default=5.0
-        Longest move of a point in one iteration.
+    max_step : float, default=3.0
+        Longest move of a point in one iteration. Longer ones fling points out of the map, from
+        where they take long to return.
     n_jobs : int or None, default=-1
 
     Examples
@@ -58,9 +59,9 @@ class Momentum(Direction):
     rate: float = 1.0
     momentum: float = 0.95
     early_momentum: float = 0.8
-    early: int = 50
+    early: int = 60
     gains: bool = True
-    max_step: float = 5.0
+    max_step: float = 3.0
     n_jobs: int | None = -1
 
     preferred_step: ClassVar[Step] = FixedStep()

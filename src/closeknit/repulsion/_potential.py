@@ -40,7 +40,7 @@ class Box:
         last = np.ceil(high / scale.spacing).astype(np.int64) + reach
         last[-1] += _LANES[scale.degree] - scale.degree - 1
         size = np.array([_rounded(int(n)) for n in last - first + 1], dtype=np.int64)
-        return cls(first * scale.spacing, size, scale)
+        return cls(first.astype(np.float64) * scale.spacing, size, scale)
 
     def padded(self, kernel: Kernel) -> tuple[int, ...]:
         """Lengths of the transforms, so that no point meets the periodic images of others."""

@@ -103,7 +103,7 @@ class GridRepulsion:
         potentials = self._potentials(X, kernel, None)
         if potentials is None:
             return self.exact.values(X, kernel)
-        return sum(potential.at_points(forces=False)[0] for potential in potentials)
+        return np.sum([potential.at_points(forces=False)[0] for potential in potentials], axis=0)
 
     def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
         """Values and forces for every n, approximately; there are no slopes."""

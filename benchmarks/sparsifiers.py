@@ -1,0 +1,93 @@
+"""Sparsifiers: seconds by number of points, and what they keep of real graphs.
+
+    python benchmarks/sparsifiers.py                 seconds for 5,000, 10,000 and 20,000 points
+    python benchmarks/sparsifiers.py --data FOLDER   accuracy, D1 and D2 at five sparsities
+
+Points in 10 dimensions, ten blobs, sparsity 0.995, entropic affinities over 90 neighbours or more;
+no n × n array is made. FOLDER holds coil20.npz and cbmc_cite_pca50.npz. Tables go to standard
+output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from closeknit.experiments._sparsification_page import real_tables
+from closeknit.experiments.sparsification import evaluate, load
+from closeknit.graphs import (
+    EntropicSparsifier,
+    KNNSparsifier,
+    ResistanceSparsifier,
+    ViewerSparsifier,
+)
+from closeknit.graphs.sights import make_sight
+from closeknit.graphs.viewers import look
+
+SIZES = (5_000, 10_000, 20_000)
+SPARSITY = 0.995
+SPARSIFIERS = {
+    "entropic": EntropicSparsifier(sparsity=SPARSITY),
+    "KNN": KNNSparsifier(sparsity=SPARSITY),
+    "KNN, mutual": KNNSparsifier(sparsity=SPARSITY, mutual=True),
+    "viewers (100)": ViewerSparsifier(100, sparsity=SPARSITY, random_state=0),
+    "resistance": ResistanceSparsifier(sparsity=SPARSITY, random_state=0),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder with coil20.npz and cbmc_cite_pca50.npz")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    arguments = parser.parse_args()
+    if arguments.data is None:
+        time_sparsifiers(arguments.sizes)
+        time_viewers(arguments.sizes)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(f"Most memory of the process: {peak:.1f} GiB.")
+        return
+    real = {problem.name: evaluate(problem) for problem in load(arguments.data)}
+    print("\n".join(real_tables(real)))
+
+
+def points(n: int) -> np.ndarray:
+    return make_blobs(n, n_features=10, centers=10, random_state=0)[0]
+
+
+def time_sparsifiers(sizes: list[int]) -> None:
+    print("| seconds (processor seconds) | " + " | ".join(f"n = {n:,}" for n in sizes) + " |")
+    print("| --- |" + " --- |" * len(sizes))
+    for name, sparsifier in SPARSIFIERS.items():
+        cells = []
+        for n in sizes:
+            X = points(n)
+            wall, cpu = time.perf_counter(), time.process_time()
+            sparsifier.fit(X)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            cells.append(f"{wall:.1f} ({cpu:.1f}), sparsity {sparsifier.sparsity_:.4f}")
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def time_viewers(sizes: list[int], n_viewers: int = 20) -> None:
+    print("\n| one view, processor milliseconds | distances | modes |")
+    print("| --- | --- | --- |")
+    for n in sizes:
+        sight = make_sight(points(n), "data", "euclidean", 1)
+        start = time.process_time()
+        rows = [sight.distances(viewer) for viewer in range(n_viewers)]
+        between = time.process_time()
+        for viewer, row in enumerate(rows):
+            look(row, viewer, "entropic", 30.0, "mean-shift")
+        end = time.process_time()
+        distances, modes = 1e3 * (between - start), 1e3 * (end - between)
+        print(f"| n = {n:,} | {distances / n_viewers:.1f} | {modes / n_viewers:.1f} |")
+    print()
+
+
+if __name__ == "__main__":
+    main()

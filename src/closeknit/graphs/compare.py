@@ -1,0 +1,426 @@
+"""How much of a graph a sparser one has kept: counts, components and spectra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from closeknit.graphs._input import check_graph
+from closeknit.graphs.laplacian import laplacian
+
+__all__ = [
+    "Comparison",
+    "Degrees",
+    "GraphSummary",
+    "compare",
+    "connected_components",
+    "degrees",
+    "laplacian_distance",
+    "sparsity",
+    "spectrum_distance",
+]
+
+#: Up to here all eigenvalues are computed, in an n × n array (10,000 points: 0.8 GB).
+_LARGEST_DENSE = 10_000
+
+
+def sparsity(W: Any) -> float:
+    """Share of the pairs of different points that have no edge.
+
+    Parameters
+    ----------
+    W : sparse matrix or array-like of shape (n_samples, n_samples)
+        A stored zero counts as an edge, as in graphs of distances; the diagonal does not count.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN for a single point.
+
+    Examples
+    --------
+    >>> from closeknit.graphs import sparsity
+    >>> round(sparsity([[1, 2, 0], [2, 1, 0], [0, 0, 1]]), 3)
+    0.667
+    """
+    W = sparse.coo_matrix(W)
+    n = W.shape[0]
+    if W.shape != (n, n):
+        raise ValueError(f"sparsity needs a square matrix, got shape {W.shape}")
+    if n == 1:
+        return float("nan")
+    return 1.0 - int(np.count_nonzero(W.row != W.col)) / (n * (n - 1))
+
+
+def spectrum_distance(
+    W: Any, W_sparse: Any, *, matrix: str = "adjacency", n_eigenvalues: int | None = None
+) -> float:
+    """D₁ = 1/⟨v|v_s⟩, where v and v_s are the eigenvalues of both graphs, divided by their L1 norm.
+
+    Parameters
+    ----------
+    W, W_sparse : sparse matrix or array-like of shape (n_samples, n_samples)
+        Symmetric weights of the original and of the sparser graph.
+    matrix : {"adjacency", "laplacian"}, default="adjacency"
+        Whose eigenvalues: of W, as the paper seems to mean, or of D − W.
+    n_eigenvalues : int or None, default=None
+        Compare only that many of the largest, found by a sparse eigensolver; None means all, which
+        takes an n × n array and n³ time.
+
+    Returns
+    -------
+    float
+        Not 0 for equal graphs but 1/⟨v|v⟩, and less if the sparser graph's spectrum is more
+        concentrated. Infinite if the spectra do not overlap, as of a graph without edges.
+
+    References
+    ----------
+    Dupré and Lam, Graph sparsification for kernel methods, section 5.
+
+    Examples
+    --------
+    >>> from closeknit.graphs import spectrum_distance
+    >>> triangle = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    >>> round(spectrum_distance(triangle, triangle), 3)
+    2.667
+    """
+    if matrix not in ("laplacian", "adjacency"):
+        raise ValueError(f"matrix={matrix!r} is unknown; choose 'laplacian' or 'adjacency'")
+    return _Spectrum(W, matrix, n_eigenvalues).distance(W_sparse)
+
+
+def laplacian_distance(W: Any, W_sparse: Any, *, n_eigenvectors: int = 10) -> float:
+    """D₂ = Σᵢ (vᵢᵀLvᵢ − vᵢᵀL_s vᵢ)² over the top eigenvectors vᵢ of the original Laplacian L.
+
+    Parameters
+    ----------
+    W, W_sparse : sparse matrix or array-like of shape (n_samples, n_samples)
+        Symmetric weights of the original and of the sparser graph.
+    n_eigenvectors : int, default=10
+        How many eigenvectors, of the largest eigenvalues. More than there are points means all.
+
+    Returns
+    -------
+    float
+        0 for equal graphs.
+
+    References
+    ----------
+    Dupré and Lam, Graph sparsification for kernel methods, section 5.
+
+    Examples
+    --------
+    >>> from closeknit.graphs import laplacian_distance
+    >>> triangle = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    >>> laplacian_distance(triangle, triangle)
+    0.0
+    """
+    return _Energies(W, n_eigenvectors).distance(W_sparse)
+
+
+def connected_components(W: Any) -> NDArray[np.int32]:
+    """Which connected component each point belongs to.
+
+    Parameters
+    ----------
+    W : sparse matrix or array-like of shape (n_samples, n_samples)
+        An edge in either direction connects.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        0 for the component of the first point, and so on.
+
+    Examples
+    --------
+    >>> from closeknit.graphs import connected_components
+    >>> connected_components([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    array([0, 0, 1], dtype=int32)
+    """
+    from scipy.sparse import csgraph
+
+    _, labels = csgraph.connected_components(sparse.csr_matrix(W), directed=False)
+    return np.asarray(labels)
+
+
+@dataclass(frozen=True)
+class Degrees:
+    """How many neighbours the points of a graph have, and how much they weigh.
+
+    Attributes
+    ----------
+    smallest, median, mean, largest : float
+        Of the number of edges of a point.
+    isolated : int
+        Points without an edge.
+    mean_weight : float
+        Mean over the points of the summed weights of their edges.
+    """
+
+    smallest: int
+    median: float
+    mean: float
+    largest: int
+    isolated: int
+    mean_weight: float
+
+
+def degrees(W: Any) -> Degrees:
+    """Count the edges of the points.
+
+    Parameters
+    ----------
+    W : sparse matrix or array-like of shape (n_samples, n_samples)
+        Rows are counted; the diagonal is not.
+
+    Returns
+    -------
+    Degrees
+
+    Examples
+    --------
+    >>> from closeknit.graphs import degrees
+    >>> degrees([[0, 1, 3], [1, 0, 0], [3, 0, 0]])
+    Degrees(smallest=1, median=1.0, mean=1.33..., largest=2, isolated=0, mean_weight=2.66...)
+    """
+    W = sparse.coo_matrix(W)
+    others = W.row != W.col
+    counts = np.bincount(W.row[others], minlength=W.shape[0])
+    return Degrees(
+        smallest=int(counts.min()),
+        median=float(np.median(counts)),
+        mean=float(counts.mean()),
+        largest=int(counts.max()),
+        isolated=int(np.count_nonzero(counts == 0)),
+        mean_weight=float(W.data[others].sum() / W.shape[0]),
+    )
+
+
+@dataclass(frozen=True)
+class GraphSummary:
+    """One line of a :class:`Comparison`.
+
+    Attributes
+    ----------
+    name : str
+    n_edges : int
+        Entries off the diagonal; a symmetric graph has two per pair.
+    sparsity : float
+    n_components : int
+    isolated : int
+    mean_degree : float
+    d1, d2 : float
+        :func:`spectrum_distance` and :func:`laplacian_distance` from the reference.
+    """
+
+    name: str
+    n_edges: int
+    sparsity: float
+    n_components: int
+    isolated: int
+    mean_degree: float
+    d1: float
+    d2: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What :func:`compare` found; prints as a table.
+
+    Attributes
+    ----------
+    rows : tuple of GraphSummary
+    reference : str
+        Name of the graph that the others are compared with.
+    """
+
+    rows: tuple[GraphSummary, ...]
+    reference: str
+
+    def __iter__(self) -> Iterator[GraphSummary]:
+        return iter(self.rows)
+
+    def __getitem__(self, name: str) -> GraphSummary:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(f"no graph {name!r}; there are {[row.name for row in self.rows]}")
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One dictionary per graph, as ``pandas.DataFrame`` takes them."""
+        return [asdict(row) for row in self.rows]
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """The same by name."""
+        return {record.pop("name"): record for record in self.to_records()}
+
+    def __repr__(self) -> str:
+        header = ("graph", "edges", "sparsity", "parts", "isolated", "degree", "D1", "D2")
+        cells = [header]
+        for row in self.rows:
+            counts = (f"{row.n_components}", f"{row.isolated}", f"{row.mean_degree:.1f}")
+            distances = (f"{row.d1:.4g}", f"{row.d2:.4g}")
+            cells.append((row.name, f"{row.n_edges}", f"{row.sparsity:.4f}", *counts, *distances))
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [
+            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
+            for line in cells
+        ]
+        return "\n".join([*lines, f"D1 and D2 from {self.reference!r}"])
+
+
+def compare(
+    graphs: Mapping[str, Any] | Sequence[Any],
+    *,
+    reference: Any = None,
+    n_eigenvalues: int | str | None = "auto",
+    n_eigenvectors: int = 10,
+) -> Comparison:
+    """Compare graphs of the same points with one of them, or with another.
+
+    Parameters
+    ----------
+    graphs : mapping of names to graphs, or sequence of graphs
+        Symmetric weights.
+    reference : str, graph or None, default=None
+        What D₁ and D₂ are measured from: the name of a graph, a further graph, or the first.
+    n_eigenvalues : "auto", int or None, default="auto"
+        As in :func:`spectrum_distance`; ``"auto"`` means all up to 2,000 points and 100 beyond.
+    n_eigenvectors : int, default=10
+        As in :func:`laplacian_distance`.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from closeknit.graphs import compare
+    >>> triangle = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    >>> path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    >>> compare({"all": triangle, "path": path})
+    graph  edges  sparsity  parts  isolated  degree     D1  ...
+    all        6    0.0000      1         0     2.0  2.667  ...
+    path       4    0.3333      1         0     1.3  2.667  ...
+    D1 and D2 from 'all'
+    """
+    if not isinstance(graphs, Mapping):
+        graphs = {str(number): graph for number, graph in enumerate(graphs)}
+    if not graphs:
+        raise ValueError("there are no graphs to compare")
+    named = {name: check_graph(sparse.csr_matrix(graph)) for name, graph in graphs.items()}
+    if reference is None:
+        reference = next(iter(named))
+    if isinstance(reference, str):
+        if reference not in named:
+            raise ValueError(f"reference={reference!r} is none of the graphs {list(named)}")
+        original, title = named[reference], reference
+    else:
+        original, title = check_graph(sparse.csr_matrix(reference)), "the reference"
+    if n_eigenvalues == "auto":
+        n_eigenvalues = None if original.shape[0] <= 2_000 else 100
+    assert not isinstance(n_eigenvalues, str)
+    spectrum = _Spectrum(original, "adjacency", n_eigenvalues)
+    energies = _Energies(original, n_eigenvectors)
+    rows = []
+    for name, graph in named.items():
+        degree = degrees(graph)
+        rows.append(
+            GraphSummary(
+                name=name,
+                n_edges=graph.nnz,
+                sparsity=sparsity(graph),
+                n_components=int(connected_components(graph).max()) + 1,
+                isolated=degree.isolated,
+                mean_degree=degree.mean,
+                d1=spectrum.distance(graph),
+                d2=energies.distance(graph),
+            )
+        )
+    return Comparison(tuple(rows), title)
+
+
+class _Spectrum:
+    """The eigenvalues of one graph, to compare others with."""
+
+    def __init__(self, W: Any, matrix: str, n_eigenvalues: int | None) -> None:
+        self._matrix, self._count = matrix, n_eigenvalues
+        W = _check_symmetric(W)
+        self._n = W.shape[0]
+        if n_eigenvalues is None and self._n > _LARGEST_DENSE:
+            raise ValueError(
+                f"all eigenvalues of {self._n} points would take an array of "
+                f"{8e-9 * self._n**2:.1f} GB; set n_eigenvalues, for example to 100"
+            )
+        self._values = self._eigenvalues(W)
+
+    def _eigenvalues(self, W: Any) -> NDArray[np.float64]:
+        return _largest_eigenvalues(laplacian(W) if self._matrix == "laplacian" else W, self._count)
+
+    def distance(self, W: Any) -> float:
+        """D₁."""
+        v, v_s = self._values, self._eigenvalues(_check_symmetric(W, self._n))
+        overlap, norms = float(v @ v_s), np.abs(v).sum() * np.abs(v_s).sum()
+        return float(norms / overlap) if overlap > 0.0 else float("inf")
+
+
+class _Energies:
+    """vᵀLv of one graph's top eigenvectors, to compare others with."""
+
+    def __init__(self, W: Any, n_eigenvectors: int) -> None:
+        if n_eigenvectors < 1:
+            raise ValueError(f"n_eigenvectors={n_eigenvectors} must be at least 1")
+        L = laplacian(_check_symmetric(W))
+        self._vectors = _top_eigenvectors(L, n_eigenvectors)
+        self._energies = self._of(L)
+
+    def _of(self, L: Any) -> NDArray[np.float64]:
+        return np.asarray(np.einsum("ij,ij->j", self._vectors, L @ self._vectors))
+
+    def distance(self, W: Any) -> float:
+        """D₂."""
+        L = laplacian(_check_symmetric(W, len(self._vectors)))
+        return float(np.square(self._energies - self._of(L)).sum())
+
+
+def _check_symmetric(W: Any, n: int | None = None) -> Any:
+    """Return a checked graph, of `n` points if that is given."""
+    W = check_graph(sparse.csr_matrix(W))
+    if n is not None and W.shape[0] != n:
+        raise ValueError(f"the graphs must have the same points, got {n} and {W.shape[0]} of them")
+    if abs(W - W.T).max() > 1e-10 * W.data.max(initial=0.0):
+        raise ValueError(
+            "spectra are compared of symmetric graphs; use closeknit.graphs.symmetrize first"
+        )
+    return W
+
+
+def _largest_eigenvalues(M: Any, count: int | None) -> NDArray[np.float64]:
+    """The largest eigenvalues, in falling order."""
+    n = M.shape[0]
+    if count is None or count >= n - 1:
+        return np.linalg.eigvalsh(M.toarray())[::-1][:count]
+    if count < 1:
+        raise ValueError(f"n_eigenvalues={count} must be at least 1")
+    return np.sort(_lanczos(M, count, vectors=False))[::-1]
+
+
+def _top_eigenvectors(M: Any, count: int) -> NDArray[np.float64]:
+    n = M.shape[0]
+    # Lanczos needs room for more vectors than it returns; for few points nothing is saved.
+    if n <= 200 or 4 * count > n:
+        return np.linalg.eigh(M.toarray())[1][:, ::-1][:, :count]
+    return _lanczos(M, count, vectors=True)[1]
+
+
+def _lanczos(M: Any, count: int, *, vectors: bool) -> Any:
+    from scipy.sparse.linalg import eigsh
+
+    # A fixed start, so that the same graph gives the same bits.
+    start = np.random.default_rng(0).standard_normal(M.shape[0])
+    return eigsh(M, count, which="LA", v0=start, return_eigenvectors=vectors)

@@ -1,0 +1,251 @@
+"""Drop the edges that enough viewers vote against (section 3 of the paper)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from closeknit._threads import effective_n_jobs
+from closeknit.affinities._validation import check_perplexity
+from closeknit.affinities.scales import scales_of
+from closeknit.exceptions import NoViewerWarning
+from closeknit.graphs._input import check_graph, entropic_graph
+from closeknit.graphs._select import keep_smallest, subgraph
+from closeknit.graphs.base import BaseSparsifier
+from closeknit.graphs.sights import TAILS, make_sight
+from closeknit.graphs.viewers import View, choose_viewers, look
+
+__all__ = ["ViewerSparsifier"]
+
+
+class ViewerSparsifier(BaseSparsifier):
+    """Mean shift on viewers: edges between points that viewers see apart are dropped.
+
+    A viewer is a point. It finds the modes of its distances to all points and votes against each
+    edge between whose ends there are at least two modes. Edges with as many votes as `votes` go.
+
+    Parameters
+    ----------
+    n_viewers : int, default=100
+        How many good viewers, which see two modes at least, shall vote. If four times as many
+        candidates have not enough good ones among them, fewer vote.
+    votes : int or None, default=None
+        Votes that drop an edge; 1 unless `sparsity` is given.
+    sparsity : float or None, default=None
+        Instead of a number of votes, the share of pairs that shall have no edge. Edges with the
+        most votes go first and, among those with equally many, the ones of the smallest affinity.
+    bandwidth : "auto", "entropic", "silverman" or float, default="auto"
+        Of the Gaussian kernel under which each viewer finds modes: the bandwidth that gives its
+        distances the perplexity (``"auto"``, too), :func:`silverman_bandwidth`, or one for all.
+    modes : {"mean-shift", "dip"}, default="mean-shift"
+        How modes are found: :func:`find_modes`, or :func:`dip_modes`, which the paper tried and
+        found poor.
+    viewer_selection : {"kmeans++", "uniform"} or array-like of int, default="kmeans++"
+        How candidates are drawn: far from those drawn before, or any; or the viewers themselves.
+    tails : {"exponential", "slow", "flat"}, default="exponential"
+        What "far" means for ``"kmeans++"``, by the kernel that the graph is made for: the summed
+        −log w of past candidates, for Gaussian affinities w; the summed 1/w, for slowly falling
+        ones; or out of range of them all, for a flat kernel. Points and distances get a kernel of
+        the candidate's bandwidth.
+    perplexity : float, or list or tuple of floats, default=30.0
+        Of the entropic affinities that are made sparse.
+    view_perplexity : float or None, default=None
+        Of the entropic bandwidth; None means `perplexity`, the smallest if there are several. The
+        smaller, the more modes are seen.
+    n_neighbors : "auto", int or None, default="auto"
+        As in :class:`EntropicSparsifier`; the paper's graph is that of None, of all pairs.
+    input : {"data", "affinities", "distances"}, default="data"
+        What `fit` is given: points; a square matrix of weights, dense or sparse; or a square matrix
+        of distances. Of a sparse matrix, viewers see what their rows store and have no vote on
+        other points.
+    metric, neighbors, n_jobs, verbose
+        As in :class:`~closeknit.EntropicAffinities`.
+    random_state : int, RandomState or None, default=None
+        Seeds the choice of viewers, and the approximate neighbour search.
+
+    Attributes
+    ----------
+    graph_ : csr_matrix of shape (n_samples, n_samples)
+        The affinities that are left. Symmetric unless affinities were given that are not.
+    sparsity_ : float
+        Share of pairs without an edge.
+    votes_ : csr_matrix of shape (n_samples, n_samples)
+        The votes against each edge of the graph before it was made sparse, zeros included.
+    viewers_ : tuple of View
+        Those who voted: their indices, bandwidths, modes and numbers of votes.
+    candidates_ : tuple of View
+        All who were asked.
+
+    References
+    ----------
+    Dupré and Lam, Graph sparsification for kernel methods, section 3.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from sklearn.datasets import make_circles
+    >>> X, y = make_circles(500, factor=0.5, noise=0.05, random_state=0)
+    >>> sparsifier = ck.graphs.ViewerSparsifier(20, n_neighbors=None, random_state=0).fit(X)
+    >>> len(sparsifier.viewers_), sparsifier.sparsity_ > 0.5
+    (20, True)
+    """
+
+    votes_: Any
+    viewers_: tuple[View, ...]
+    candidates_: tuple[View, ...]
+
+    def __init__(
+        self,
+        n_viewers: int = 100,
+        *,
+        votes: int | None = None,
+        sparsity: float | None = None,
+        bandwidth: float | str = "auto",
+        modes: str = "mean-shift",
+        viewer_selection: Any = "kmeans++",
+        tails: str = "exponential",
+        perplexity: float | Sequence[float] = 30.0,
+        view_perplexity: float | None = None,
+        n_neighbors: int | str | None = "auto",
+        input: str = "data",
+        metric: str = "euclidean",
+        neighbors: Any = "auto",
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        self.n_viewers = n_viewers
+        self.votes = votes
+        self.sparsity = sparsity
+        self.bandwidth = bandwidth
+        self.modes = modes
+        self.viewer_selection = viewer_selection
+        self.tails = tails
+        self.perplexity = perplexity
+        self.view_perplexity = view_perplexity
+        self.n_neighbors = n_neighbors
+        self.input = input
+        self.metric = metric
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _sparsify(self, X: Any) -> Any:
+        if self.input == "affinities":
+            W = X = check_graph(X)
+        else:
+            W = entropic_graph(X, self)
+        # Before anybody is asked, know that the target can be met.
+        count = None if self.sparsity is None else self._wanted_edges(W.shape[0], W.nnz)
+        # The products of one view are too short to share: threads would only wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            self.candidates_ = tuple(self._ask(X))
+        self.viewers_ = tuple(view for view in self.candidates_ if view.good)
+        if not self.viewers_:
+            warnings.warn(
+                f"none of {len(self.candidates_)} candidates sees two modes in its distances, so "
+                "nobody votes against any edge; try a smaller bandwidth or perplexity",
+                NoViewerWarning,
+                stacklevel=4,
+            )
+        votes = self._count(W)
+        self.votes_ = sparse.csr_matrix((votes, W.indices, W.indptr), shape=W.shape)
+        if count is None:
+            return subgraph(W, votes < (1 if self.votes is None else self.votes))
+        return subgraph(W, _fewest_votes(votes, W.data, count))
+
+    def _ask(self, X: Any) -> list[View]:
+        """Look from candidates until there are enough good viewers."""
+        sight = make_sight(X, self.input, self.metric, effective_n_jobs(self.n_jobs))
+        rule = "entropic" if self.bandwidth == "auto" else self.bandwidth
+
+        perplexity = self.view_perplexity or min(scales_of(self.perplexity))
+
+        def look_from(viewer: int) -> tuple[View, NDArray[np.float64]]:
+            distances = sight.distances(viewer)
+            view = look(distances, viewer, rule, perplexity, self.modes)
+            return view, sight.rarity(distances, view.bandwidth or 1.0, self.tails)
+
+        n = X.shape[0]
+        if not isinstance(self.viewer_selection, str):
+            return [look_from(viewer)[0] for viewer in self._given_viewers(n)]
+        return choose_viewers(
+            n,
+            min(self.n_viewers, n),
+            look_from,
+            spread=self.viewer_selection == "kmeans++",
+            random=check_random_state(self.random_state),
+        )
+
+    def _count(self, W: Any) -> NDArray[np.int32]:
+        """Votes against each stored edge."""
+        rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
+        votes = np.zeros(W.nnz, dtype=np.int32)
+        for view in self.viewers_:
+            votes += view.parts(rows, W.indices)
+        self._say(f"{len(self.viewers_)} viewers of {len(self.candidates_)} candidates have voted")
+        return votes
+
+    def _given_viewers(self, n: int) -> list[int]:
+        viewers = np.asarray(self.viewer_selection)
+        if viewers.ndim != 1 or not np.issubdtype(viewers.dtype, np.integer):
+            raise ValueError("viewer_selection must be 'kmeans++', 'uniform' or indices of points")
+        if len(viewers) and not (viewers.min() >= 0 and viewers.max() < n):
+            raise ValueError(
+                f"viewer_selection names point {viewers[(viewers < 0) | (viewers >= n)][0]}, "
+                f"but there are {n} points"
+            )
+        return [int(viewer) for viewer in viewers]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not isinstance(self.n_viewers, int | np.integer) or self.n_viewers < 1:
+            raise ValueError(f"n_viewers={self.n_viewers!r} must be an integer of at least 1")
+        if self.votes is not None and self.sparsity is not None:
+            raise ValueError(
+                f"votes={self.votes} and sparsity={self.sparsity} are two ways to say how many "
+                "edges to keep; give one of them"
+            )
+        if self.votes is not None and not self.votes >= 1:
+            raise ValueError(f"votes={self.votes} must be at least 1")
+        rules = ("auto", "entropic", "silverman")
+        if not (
+            self.bandwidth in rules
+            if isinstance(self.bandwidth, str)
+            else 0.0 < self.bandwidth < np.inf
+        ):
+            raise ValueError(
+                f"bandwidth={self.bandwidth!r} must be a positive number or one of {rules}"
+            )
+        if self.view_perplexity is not None:
+            check_perplexity(self.view_perplexity, 1, np.iinfo(np.int64).max)
+        names = {"modes": ("mean-shift", "dip"), "tails": TAILS}
+        if isinstance(self.viewer_selection, str):
+            names["viewer_selection"] = ("kmeans++", "uniform")
+        for name, known in names.items():
+            value = getattr(self, name)
+            if value not in known:
+                raise ValueError(f"{name}={value!r} is unknown; choose one of {known}")
+
+
+def _fewest_votes(
+    votes: NDArray[np.int32], weights: NDArray[np.float64], count: float
+) -> NDArray[np.bool_]:
+    """Mark the `count` edges with the fewest votes; among equals, the heaviest."""
+    if count <= 0 or count >= len(votes):
+        return np.full(len(votes), count > 0)
+    place = math.ceil(count) - 1
+    last = np.partition(votes, place)[place]
+    kept = votes < last
+    equal = votes == last
+    kept[equal] = keep_smallest(-weights[equal], count - np.count_nonzero(kept))
+    return kept

@@ -1,0 +1,186 @@
+"""Viewers: votes against a plain double loop, how candidates are drawn, and what is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.metrics import pairwise_distances
+
+import closeknit as ck
+from closeknit.exceptions import NoViewerWarning
+from closeknit.graphs import ViewerSparsifier, find_modes
+from closeknit.graphs.sights import make_sight
+from closeknit.graphs.viewers import choose_viewers, look
+
+X, Y = make_blobs(90, centers=3, cluster_std=0.7, random_state=2)
+D = pairwise_distances(X)
+
+
+def votes_by_loops(viewers, bandwidths):
+    """Section 3: one vote against each pair with at least two modes between its distances."""
+    votes = np.zeros(D.shape, dtype=int)
+    for viewer, h in zip(viewers, bandwidths, strict=True):
+        modes = find_modes(np.delete(D[viewer], viewer), h)
+        for i in range(len(D)):
+            for j in range(len(D)):
+                near, far = sorted([D[viewer, i], D[viewer, j]])
+                votes[i, j] += sum(near < mode <= far for mode in modes) >= 2
+    return votes
+
+
+@pytest.mark.parametrize("bandwidth", ["auto", "silverman", 0.4])
+def test_votes_against_loops(bandwidth):
+    viewers = [3, 40, 77]
+    options = {"n_neighbors": None, "perplexity": 12.0, "bandwidth": bandwidth}
+    fitted = ViewerSparsifier(viewer_selection=viewers, votes=2, **options).fit(X)
+    expected = votes_by_loops(viewers, [view.bandwidth for view in fitted.candidates_])
+    np.testing.assert_array_equal(fitted.votes_.toarray(), expected)
+    full = ViewerSparsifier(viewer_selection=viewers, votes=99, **options).fit_transform(X)
+    np.testing.assert_array_equal(
+        fitted.graph_.toarray(), np.where(expected < 2, full.toarray(), 0.0)
+    )
+    for view in fitted.candidates_:
+        alone = votes_by_loops([view.viewer], [view.bandwidth])
+        assert view.n_votes == np.triu(alone, 1).sum()
+        assert view.good == (view.n_votes > 0)
+
+
+def test_bandwidth_is_the_entropic_one():
+    fitted = ViewerSparsifier(viewer_selection=[5], perplexity=12.0).fit(X)
+    sigma = ck.EntropicAffinities(12.0, n_neighbors=None).fit(X).sigmas_[5]
+    assert fitted.candidates_[0].bandwidth == pytest.approx(sigma, rel=1e-8)
+    other = ViewerSparsifier(viewer_selection=[5], perplexity=12.0, view_perplexity=4.0).fit(X)
+    sigma = ck.EntropicAffinities(4.0, n_neighbors=None).fit(X).sigmas_[5]
+    assert other.candidates_[0].bandwidth == pytest.approx(sigma, rel=1e-8)
+
+
+def test_sparsity_drops_the_most_votes_first():
+    """No edge is kept with more votes than one dropped; among equals the heaviest stay."""
+    fitted = ViewerSparsifier(30, sparsity=0.8, n_neighbors=None, random_state=0).fit(X)
+    votes = fitted.votes_.toarray()
+    weights = ViewerSparsifier(30, votes=99, n_neighbors=None, random_state=0).fit_transform(X)
+    weights = weights.toarray()
+    others = ~np.eye(90, dtype=bool)
+    kept = (fitted.graph_.toarray() > 0.0) & others
+    dropped = ~kept & others
+    assert votes[kept].max() <= votes[dropped].min()
+    level = votes[kept].max()
+    assert weights[kept & (votes == level)].min() > weights[dropped & (votes == level)].max()
+
+
+def test_clusters_are_parted():
+    fitted = ViewerSparsifier(20, votes=1, view_perplexity=5, n_neighbors=None, random_state=0)
+    fitted.fit(X)
+    rows, columns = fitted.graph_.nonzero()
+    before = np.mean(Y[:, None] == Y[None])
+    assert np.mean(Y[rows] == Y[columns]) > before + 0.3
+
+
+def test_sparse_rows_do_not_see_everybody():
+    """A viewer has no vote on pairs with a point that its row does not store."""
+    near = np.where(np.median(D) > D, D, 0.0)
+    fitted = ViewerSparsifier(
+        viewer_selection=[0], perplexity=5.0, input="distances", bandwidth=0.1
+    ).fit(sparse.csr_matrix(near))
+    unseen = near[0] == 0.0
+    unseen[0] = False
+    rows, columns = fitted.votes_.nonzero()
+    assert len(rows)
+    assert not (unseen[rows] | unseen[columns]).any()
+
+
+def test_affinities_are_seen_as_gaussian_distances():
+    """With one bandwidth for all, W = exp(−d²/2) gives the votes of d, on the scale 1/√2."""
+    W = np.exp(-0.5 * D**2)
+    np.fill_diagonal(W, 0.0)
+    scale = np.sqrt(-np.log(W.max()))
+    sight = make_sight(sparse.csr_matrix(W), "affinities", "euclidean", 1)
+    seen = sight.distances(7)
+    expected = np.sqrt(np.maximum(0.5 * D[7] ** 2 - scale**2, 0.0))
+    np.testing.assert_allclose(np.delete(seen, 7), np.delete(expected, 7), atol=1e-6)
+    assert seen[7] == 0.0
+
+
+def rarity_of(input, matrix, tails):
+    sight = make_sight(matrix, input, "euclidean", 1)
+    return sight.rarity(sight.distances(0), 0.5, tails)
+
+
+def test_rarity_follows_the_tails_of_the_kernel():
+    """−log w, 1/w or out of range, as section 3 says."""
+    u = D[0] / 0.5
+    np.testing.assert_allclose(rarity_of("data", X, "exponential"), -np.log(np.exp(-(u**2) / 2)))
+    np.testing.assert_allclose(rarity_of("data", X, "slow"), 1.0 / (1.0 / (1.0 + u**2)))
+    np.testing.assert_array_equal(rarity_of("data", X, "flat"), D[0] > 0.5)
+    W = np.exp(-D)
+    np.fill_diagonal(W, 0.0)
+    graph = sparse.csr_matrix(np.where(D < 5.0, W, 0.0))
+    largest = graph.data.max()
+    seen = (D[0] < 5.0) & (D[0] > 0.0)
+    exponential = rarity_of("affinities", graph, "exponential")
+    np.testing.assert_allclose(exponential[seen], -np.log(W[0, seen] / largest), atol=1e-9)
+    assert (exponential[~seen][1:] == exponential.max()).all()
+    slow = rarity_of("affinities", graph, "slow")
+    np.testing.assert_allclose(slow[seen], largest / W[0, seen], rtol=1e-9)
+    assert rarity_of("affinities", graph, "flat")[1:].tolist() == (~seen)[1:].tolist()
+
+
+def test_candidates_are_drawn_far_from_those_before():
+    """The second candidate is drawn with probabilities in proportion to −log w."""
+    sight = make_sight(np.array([[0.0], [1.0], [3.0]]), "data", "euclidean", 1)
+
+    def look_from(viewer):
+        distances = sight.distances(viewer)
+        return look(distances, viewer, 1.0, 2.0, "mean-shift"), sight.rarity(
+            distances, 1.0, "exponential"
+        )
+
+    seconds = []
+    for seed in range(600):
+        random = np.random.RandomState(seed)
+        drawn = [v.viewer for v in choose_viewers(3, 1, look_from, spread=True, random=random)]
+        if drawn[0] == 0:
+            seconds.append(drawn[1])
+    share = np.mean(np.array(seconds) == 2)
+    assert abs(share - 9.0 / 10.0) < 0.07
+
+
+def test_flat_kernels_are_out_of_candidates_when_all_points_are_in_range():
+    with pytest.warns(NoViewerWarning, match="none of 1 candidates sees two modes"):
+        fitted = ViewerSparsifier(10, bandwidth=100.0, tails="flat", random_state=0).fit(X)
+    assert len(fitted.candidates_) == 1
+    assert fitted.graph_.nnz == fitted.votes_.nnz
+
+
+@pytest.mark.parametrize("tails", ["exponential", "slow", "flat"])
+@pytest.mark.parametrize("selection", ["kmeans++", "uniform"])
+def test_selections(selection, tails):
+    fitted = ViewerSparsifier(
+        8, viewer_selection=selection, tails=tails, bandwidth=0.3, random_state=1
+    ).fit(X)
+    drawn = [view.viewer for view in fitted.candidates_]
+    assert len(set(drawn)) == len(drawn)
+    assert len(fitted.viewers_) <= 8
+    assert all(view.good and len(view.modes) >= 2 for view in fitted.viewers_)
+
+
+def test_bad_candidates_do_not_vote():
+    """A viewer that sees one mode is no good, and is not among the viewers."""
+    fitted = ViewerSparsifier(40, n_neighbors=None, perplexity=30.0, random_state=0).fit(X)
+    good = [view for view in fitted.candidates_ if view.good]
+    assert list(fitted.viewers_) == good
+    assert len(fitted.candidates_) <= 160
+
+
+def test_dip_modes():
+    fitted = ViewerSparsifier(4, modes="dip", n_neighbors=None, random_state=0).fit(X)
+    assert fitted.sparsity_ >= 0.0
+    assert all(view.n_votes > 0 for view in fitted.viewers_)
+    assert len(fitted.viewers_) > 0
+
+
+def test_more_viewers_than_points():
+    fitted = ViewerSparsifier(1000, bandwidth=0.3, random_state=0).fit(X)
+    assert len(fitted.candidates_) <= 90
