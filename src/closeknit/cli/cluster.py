@@ -19,7 +19,7 @@ from closeknit.cli.session import Fact, session
 if TYPE_CHECKING:
     from closeknit.io import Table
 
-__all__ = ["EXAMPLES", "Clustering", "cluster", "cluster_facts"]
+__all__ = ["EXAMPLES", "Clustering", "check_count", "cluster", "cluster_facts"]
 
 EXAMPLES = """
 closeknit cluster moons.csv --clusters 2 --perplexity 10 -o clusters.csv
@@ -79,7 +79,7 @@ def cluster(
         from closeknit.io.writers import TABLES
 
         start = perf_counter()
-        _check_count(method, clusters)
+        check_count(method, clusters, "--clusters")
         target = output or named_after(path, "clusters", ".csv")
         check_outputs([path], [(target, TABLES)])
         data = opt.DataOptions(path, label, ids, key, missing)
@@ -133,21 +133,34 @@ def cluster_facts(labels: Any, what: str) -> list[Fact]:
     none = int(np.count_nonzero(labels < 0))
     return [
         Fact(f"n_{what}", what, len(sizes)),
-        Fact("sizes", "largest and smallest" if len(sizes) > 5 else "sizes", sizes.tolist()),
+        Fact("sizes", "sizes" if len(sizes) <= 8 else "", sizes.tolist()),
         Fact("n_without", f"in none of the {what}", none),
     ]
 
 
-def _check_count(method: Clustering, clusters: int | None) -> None:
-    if method is Clustering.spectral and clusters is None:
+def check_count(method: Clustering, count: int | None, flag: str) -> None:
+    """Complain if a number of clusters is missing, or of no use.
+
+    Parameters
+    ----------
+    method : Clustering
+    count : int or None
+    flag : str
+        What the option is called.
+
+    Examples
+    --------
+    >>> check_count(Clustering.spectral, 5, "--clusters")
+    """
+    if method is Clustering.spectral and count is None:
         raise CommandError(
-            "--method spectral must know how many clusters to look for; say --clusters 5, or use "
+            f"--method spectral must know how many to look for; say {flag} 5, or use "
             "--method meanshift",
             exit_code=USAGE,
         )
-    if method is Clustering.meanshift and clusters is not None:
+    if method is Clustering.meanshift and count is not None:
         raise CommandError(
-            "--clusters has no use with --method meanshift, which finds as many as there are; "
+            f"{flag} has no use with --method meanshift, which finds as many as there are; "
             "leave it out, or lower --perplexity for more",
             exit_code=USAGE,
         )

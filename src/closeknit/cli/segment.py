@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from closeknit.cli import options as opt
-from closeknit.cli.cluster import Clustering, cluster_facts
+from closeknit.cli.cluster import Clustering, check_count, cluster_facts
 from closeknit.cli.files import check_outputs, read_image
 from closeknit.cli.session import Fact, session
 
@@ -62,6 +62,7 @@ def segment(
     """Part a picture: pixels that are close, in place and colour, stay together."""
     with session(quiet, json) as current:
         start = perf_counter()
+        check_count(method, segments, "--segments")
         check_outputs([path], [(output, (".png", ".npy"))])
         with current.stages() as stages:
             stages.begin("reading")
