@@ -172,7 +172,7 @@ def test_refusals(closeknit, in_process, flowers, tmp_path, arguments, code, say
     [
         ("absent.csv", None, "there is no such file"),
         ("empty.csv", "", "empty"),
-        ("gap.csv", "a,b\n1,2\n3,\n4,5\n", "missing"),
+        ("gap.csv", "a,b\n1,2\n3,\n4,5\n", "drop the rows with --missing drop"),
         ("words.csv", "a,b\nx,y\nu,v\n", "numeric"),
         ("slip.csv", "a,b\n1,2\n3,oops\n", "oops"),
         ("data.xyz", "1 2", "the ending .xyz is unknown"),

@@ -15,6 +15,9 @@ FAILED = 1
 USAGE = 2  # what Typer gives for an unknown option, too
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
+#: How messages name parameters in Python, and what they are called here.
+_OPTIONS = {"missing='drop'": "--missing drop", "with key=": "with --key"}
+
 
 class CommandError(CloseknitError):
     """A failure the user can do something about.
@@ -70,6 +73,8 @@ def reported_errors() -> Iterator[None]:
 
 
 def _exit(message: str, code: int) -> None:
+    for parameter, option in _OPTIONS.items():
+        message = message.replace(parameter, option)
     print(f"closeknit: {' '.join(message.split())}", file=sys.stderr)
     raise SystemExit(code) from None
 
