@@ -186,6 +186,7 @@ def _make(
         _check_points(options, given)
         keywords = {name: value for name, value in options.keywords.items() if name != "metric"}
         return MeanShift(options.perplexity, **keywords)
+    assert clusters is not None  # check_count has seen to it
     affinity: Any = "precomputed"
     if not given:
         affinity = EntropicAffinities(options.perplexity, **options.keywords)

@@ -209,7 +209,7 @@ def holds_affinities(kind: InputKind, X: Any) -> bool:
     >>> from scipy import sparse
     >>> holds_affinities(InputKind.auto, sparse.csr_matrix([[0.0, 1.0], [1.0, 0.0]]))
     True
-    >>> holds_affinities(InputKind.auto, sparse.eye(3))
+    >>> holds_affinities(InputKind.auto, sparse.eye(3, format="csr"))
     False
     """
     from scipy import sparse

@@ -91,7 +91,7 @@ ESTIMATORS: Mapping[str, Fitted] = MappingProxyType(
     {
         fitted.cls.__name__: fitted
         for fitted in (
-            Fitted(EntropicAffinities, {**_AFFINITIES, "_start": None}),
+            Fitted(EntropicAffinities, {**_AFFINITIES, "_starts": None}),
             Fitted(FixedAffinities, _AFFINITIES),
             Fitted(TSNE, _NORMALIZED),
             Fitted(SymmetricSNE, _NORMALIZED),
