@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import make_blobs
+from threadpoolctl import threadpool_limits
 
 from closeknit.experiments._sparsification_page import real_tables
 from closeknit.experiments.sparsification import evaluate, load
@@ -51,8 +52,8 @@ def main() -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"Most memory of the process: {peak:.1f} GiB.")
         return
-    real = {problem.name: evaluate(problem) for problem in load(arguments.data)}
-    print("\n".join(real_tables(real)))
+    for problem in load(arguments.data):
+        print(*real_tables({problem.name: evaluate(problem)}), flush=True)
 
 
 def points(n: int) -> np.ndarray:
@@ -81,8 +82,9 @@ def time_viewers(sizes: list[int], n_viewers: int = 20) -> None:
         start = time.process_time()
         rows = [sight.distances(viewer) for viewer in range(n_viewers)]
         between = time.process_time()
-        for viewer, row in enumerate(rows):
-            look(row, viewer, "entropic", 30.0, "mean-shift")
+        with threadpool_limits(limits=1, user_api="blas"):  # as the sparsifier does
+            for viewer, row in enumerate(rows):
+                look(row, viewer, "entropic", 30.0, "mean-shift")
         end = time.process_time()
         distances, modes = 1e3 * (between - start), 1e3 * (end - between)
         print(f"| n = {n:,} | {distances / n_viewers:.1f} | {modes / n_viewers:.1f} |")

@@ -32,6 +32,14 @@ if TYPE_CHECKING:
         entropic_affinities,
         solve_bandwidths,
     )
+    from closeknit.apps import (
+        LabelPropagation,
+        LabelSpreading,
+        MeanShift,
+        SpectralClustering,
+        image_affinities,
+        segment_image,
+    )
     from closeknit.embeddings import (
         SNE,
         TSNE,
@@ -49,7 +57,11 @@ __all__ = [
     "TSNE",
     "ElasticEmbedding",
     "EntropicAffinities",
+    "LabelPropagation",
+    "LabelSpreading",
     "LaplacianEigenmaps",
+    "MeanShift",
+    "SpectralClustering",
     "SymmetricSNE",
     "TElasticEmbedding",
     "affinities",
@@ -59,10 +71,12 @@ __all__ = [
     "entropic_affinities",
     "exceptions",
     "graphs",
+    "image_affinities",
     "io",
     "neighbors",
     "plotting",
     "quality",
+    "segment_image",
     "solve_bandwidths",
 ]
 
@@ -88,6 +102,12 @@ _HOME = {
     "bandwidth_bounds": "affinities",
     "entropic_affinities": "affinities",
     "solve_bandwidths": "affinities",
+    "LabelPropagation": "apps",
+    "LabelSpreading": "apps",
+    "MeanShift": "apps",
+    "SpectralClustering": "apps",
+    "image_affinities": "apps",
+    "segment_image": "apps",
 }
 
 

@@ -8,10 +8,12 @@ __all__ = [
     "CloseknitError",
     "CloseknitWarning",
     "DataError",
+    "DisconnectedWarning",
     "MissingDependencyError",
     "ModelError",
     "NoBandwidthWarning",
     "NoViewerWarning",
+    "NotConvergedWarning",
     "OutputError",
 ]
 
@@ -56,3 +58,11 @@ class NoBandwidthWarning(CloseknitWarning):
 
 class NoViewerWarning(CloseknitWarning):
     """No point sees enough modes among its distances to tell others apart."""
+
+
+class DisconnectedWarning(CloseknitWarning):
+    """A graph falls into pieces about which it cannot tell what was asked."""
+
+
+class NotConvergedWarning(CloseknitWarning):
+    """An iteration ended before its tolerance was reached; what it found so far is used."""

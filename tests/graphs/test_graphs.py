@@ -91,6 +91,44 @@ def test_symmetrize_needs_a_matrix():
         symmetrize([1.0, 2.0, 3.0])
 
 
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_symmetrize_merges_as_scipy_adds(index):
+    """Rows of every length, empty ones too, unsorted and with doubled entries; to the bit."""
+    rng = np.random.default_rng(0)
+    n = 50
+    rows = [rng.integers(n, size=k % 23) for k in range(n)]
+    P = sparse.csr_matrix((n, n))
+    P.indptr = np.cumsum([0, *map(len, rows)]).astype(index)
+    P.indices = np.concatenate(rows).astype(index)
+    P.data = np.round(rng.random(len(P.indices)) * 64) / 64  # sums of doubled entries are exact
+    before = P.data.copy(), P.indices.copy(), P.indptr.copy()
+    plain = P.copy()
+    plain.sum_duplicates()
+    W = symmetrize(P)
+    np.testing.assert_array_equal(W.toarray(), (0.5 * (plain + plain.T)).toarray())
+    assert W.has_canonical_format
+    assert W.indices.dtype == W.indptr.dtype
+    for array, old in zip((P.data, P.indices, P.indptr), before, strict=True):
+        np.testing.assert_array_equal(array, old)
+    assert not any(np.shares_memory(a, b) for a in (W.data, W.indices) for b in (P.data, P.indices))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 40), st.floats(0.0, 1.0), st.integers(0, 2**16))
+def test_symmetrize_of_any_pattern(n, density, seed):
+    P = sparse.csr_matrix(random_graph(n, density, seed))
+    W = symmetrize(P)
+    expected = sparse.csr_matrix(0.5 * (P + P.T))
+    expected.sort_indices()
+    np.testing.assert_array_equal(W.indptr, expected.indptr)
+    np.testing.assert_array_equal(W.indices, expected.indices)
+    np.testing.assert_array_equal(W.data, expected.data)
+
+
+def test_symmetrize_of_an_empty_matrix():
+    assert symmetrize(sparse.csr_matrix((4, 4))).nnz == 0
+
+
 # laplacian
 
 

@@ -24,6 +24,7 @@ from closeknit.graphs import (
     sparsity,
     symmetrize,
 )
+from closeknit.graphs.resistance_sparsifier import _draw_exactly, _probabilities
 
 X = make_circles(150, factor=0.4, noise=0.05, random_state=0)[0]
 W = symmetrize(ck.EntropicAffinities(20.0, n_neighbors=None).fit_transform(X))
@@ -271,19 +272,33 @@ def test_resistances_of_a_tree_are_exact():
     np.testing.assert_allclose(R.data, [0.5, 2.0, 0.125, 1.0 / 3.0], rtol=1e-2)
 
 
+def test_exactly_so_many_edges_each_with_its_probability():
+    """Frequencies over many draws are the probabilities, which add up to the number drawn."""
+    rng = np.random.RandomState(0)
+    leverages = rng.random_sample(60) ** 3
+    probabilities = _probabilities(leverages, 25)
+    assert probabilities.sum() == pytest.approx(25.0)
+    assert (probabilities == 1.0).any()
+    free = probabilities < 1.0
+    assert np.ptp(probabilities[free] / leverages[free]) < 1e-12
+    drawn = np.zeros(60)
+    for _ in range(4000):
+        kept = _draw_exactly(probabilities, 25, rng)
+        assert len(np.unique(kept)) == 25
+        drawn[kept] += 1
+    errors = drawn / 4000 - probabilities
+    assert (np.abs(errors) <= 5.0 * np.sqrt(probabilities * (1.0 - probabilities) / 4000)).all()
+
+
 def test_resistance_sampling_is_unbiased():
-    """The mean of many sampled Laplacians approaches the original one, and bridges always stay."""
-    graph = EntropicSparsifier(5.0, threshold=0.0).fit_transform(X[:40])
-    total, runs = np.zeros((40, 40)), 300
-    for seed in range(runs):
-        sampler = ResistanceSparsifier(100, input="affinities", random_state=seed)
-        sample = sampler.fit_transform(graph)
-        assert sample.nnz == 200
-        total += sample.toarray()
+    """An edge that is kept has its weight over its probability, so the mean is its weight."""
+    sampler = ResistanceSparsifier(800, input="affinities", random_state=0)
+    graph = sampler.fit_transform(W)
+    assert graph.nnz == 1600
     p = sampler.probabilities_.toarray()
-    w = graph.toarray()
-    deviation = w * np.sqrt(np.divide(1.0 - p, p, out=np.zeros_like(p), where=p > 0) / runs)
-    assert (np.abs(total / runs - w) <= 6.0 * deviation + 0.05 * w).all()
+    kept = graph.toarray() > 0.0
+    np.testing.assert_allclose(graph.toarray()[kept], W[kept] / p[kept])
+    assert np.triu(p).sum() == pytest.approx(800.0)
 
 
 def test_epsilon_bounds_the_spectrum():

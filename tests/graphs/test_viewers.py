@@ -128,23 +128,27 @@ def test_rarity_follows_the_tails_of_the_kernel():
 
 
 def test_candidates_are_drawn_far_from_those_before():
-    """The second candidate is drawn with probabilities in proportion to −log w."""
-    sight = make_sight(np.array([[0.0], [1.0], [3.0]]), "data", "euclidean", 1)
+    """The next candidate is drawn in proportion to the rarities that all before it saw, summed."""
+    rarities = np.array([[0.0, 1.0, 9.0, 2.0], [1.0, 0.0, 4.0, 2.0]])
+    rarities = np.vstack([rarities, np.ones((2, 4))])
+    nobody = look(np.zeros(4), 0, 1.0, 2.0, "mean-shift")
+    thirds = []
+    for seed in range(3000):
+        drawn = []
 
-    def look_from(viewer):
-        distances = sight.distances(viewer)
-        return look(distances, viewer, 1.0, 2.0, "mean-shift"), sight.rarity(
-            distances, 1.0, "exponential"
-        )
+        def look_from(viewer, drawn=drawn):
+            drawn.append(viewer)
+            return nobody, rarities[viewer]
 
-    seconds = []
-    for seed in range(600):
         random = np.random.RandomState(seed)
-        drawn = [v.viewer for v in choose_viewers(3, 1, look_from, spread=True, random=random)]
-        if drawn[0] == 0:
-            seconds.append(drawn[1])
-    share = np.mean(np.array(seconds) == 2)
-    assert abs(share - 9.0 / 10.0) < 0.07
+        candidates = choose_viewers(4, 1, look_from, spread=True, random=random)
+        assert len(candidates) == 4  # nobody is good, so all are asked
+        assert sorted(drawn) == [0, 1, 2, 3]
+        if drawn[:2] == [0, 1]:
+            thirds.append(drawn[2])
+    # After 0 and 1, point 2 has the weight 9 + 4 and point 3 the weight 2 + 2.
+    assert len(thirds) > 40
+    assert abs(np.mean(np.array(thirds) == 2) - 13 / 17) < 4 * np.sqrt(13 * 4 / 17**2 / len(thirds))
 
 
 def test_flat_kernels_are_out_of_candidates_when_all_points_are_in_range():

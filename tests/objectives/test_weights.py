@@ -8,7 +8,7 @@ from scipy import sparse
 
 from closeknit import objectives
 from closeknit.objectives.weights import check_weights
-from closeknit.repulsion import ExactRepulsion
+from closeknit.repulsion import ExactRepulsion, GridRepulsion
 
 SYMMETRIC = [
     objectives.ElasticEmbedding,
@@ -325,3 +325,76 @@ def test_positions_of_another_number(model):
     """A graph of ten points and nine positions do not match."""
     with pytest.raises(ValueError, match=r"do not match|positions"):
         model(affinities()).value_and_gradient(X[:9], 1.0)
+
+
+# Sharing, trust and precision
+
+
+@each_model
+def test_arrays_in_order_are_shared_and_never_changed(model):
+    """A million edges need not be copied to be checked."""
+    W = sparse.csr_matrix(affinities())
+    before = W.data.copy()
+    checked = check_weights(W)
+    assert np.shares_memory(checked.data, W.data)
+    assert np.shares_memory(checked.indices, W.indices)
+    objective = model(W)
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    objective.value_and_gradient(X, 1.0)
+    objective.at(1.0).attractive_weights(X)
+    np.testing.assert_array_equal(W.data, before)
+    if model in UNNORMALIZED:
+        assert np.shares_memory(objective.weights.data, W.data)
+
+
+@each_model
+@pytest.mark.parametrize("spoil", ["diagonal", "zero", "unsorted"])
+def test_arrays_out_of_order_are_copied(model, spoil):
+    W = sparse.csr_matrix(affinities())
+    if spoil == "diagonal":
+        W = sparse.csr_matrix(affinities() + np.eye(10))
+    elif spoil == "zero":
+        W.data[0] = 0.0
+        W[W.indices[0], 0] = 0.0
+    else:
+        W.indices[:2], W.data[:2] = W.indices[:2][::-1].copy(), W.data[:2][::-1].copy()
+        W.has_sorted_indices = W.has_canonical_format = False
+    before = W.data.copy(), W.indices.copy(), W.indptr.copy()
+    model(W)
+    for array, old in zip((W.data, W.indices, W.indptr), before, strict=True):
+        np.testing.assert_array_equal(array, old)
+
+
+@each_model
+def test_unchecked_affinities_give_the_same_bits(model):
+    W = sparse.csr_matrix(affinities())
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    checked, trusted = model(W), model(W, check=False)
+    a, b = (objective.value_and_gradient(X, 0.7) for objective in (checked, trusted))
+    assert a[0] == b[0]
+    np.testing.assert_array_equal(a[1], b[1])
+
+
+@each_model
+def test_weights_have_the_precision_of_the_grid(model):
+    """float32 for loose grids, float64 for others; value and gradient follow."""
+    W = sparse.csr_matrix(affinities())
+    before = W.data.copy()
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    value, gradient = model(W).value_and_gradient(X, 1.0)
+    for accuracy, dtype in ((1e-3, np.float32), (1e-6, np.float64)):
+        objective = model(W, repulsion=GridRepulsion(accuracy))
+        assert objective.weights.dtype == dtype
+        assert objective.at(1.0).attractive_weights(X).dtype == dtype
+        got, slope = objective.value_and_gradient(X, 1.0)
+        assert got == pytest.approx(value, rel=accuracy)
+        assert objective.value(X, 1.0) == pytest.approx(got, rel=1e-6)
+        assert np.linalg.norm(slope - gradient) <= 5 * accuracy * np.linalg.norm(gradient)
+    np.testing.assert_array_equal(W.data, before)
+
+
+@pytest.mark.parametrize("model", [objectives.SymmetricSNE, objectives.TSNE, objectives.SNE])
+def test_entropy_in_single_precision(model):
+    W = sparse.csr_matrix(affinities())
+    single = model(W, repulsion=GridRepulsion(0.02)).entropy
+    assert single == pytest.approx(model(W).entropy, rel=1e-6)

@@ -18,14 +18,12 @@ from closeknit.embeddings.affinity import fit_affinities
 from closeknit.embeddings.mixin import EmbeddingMixin
 from closeknit.embeddings.out_of_sample import weighted_means
 from closeknit.graphs import symmetrize
+from closeknit.minimize.eigenvectors import graph_eigenvectors
 from closeknit.objectives.weights import check_weights
 
 __all__ = ["LaplacianEigenmaps", "eigenmaps"]
 
 Array = NDArray[np.float64]
-
-#: Below this many points a dense eigensolver is as fast and cannot fail to converge.
-DENSE = 500
 
 
 def eigenmaps(W: Any, n_components: int, *, random_state: Any = None) -> Array:
@@ -69,48 +67,13 @@ def _cell(component: int, count: int, n_components: int) -> Array:
 
 
 def _connected(W: Any, n_components: int, rng: Any) -> Array:
-    """Eigenvectors of D^(-1/2) W D^(-1/2) after the first, for a connected graph."""
+    """The eigenvectors of L u = λ D u after the constant one, for a connected graph."""
     n = W.shape[0]
-    if n == 1:
-        return np.zeros((1, n_components))
-    root = np.sqrt(np.asarray(W.sum(axis=1)).ravel())
-    scale = sparse.diags(1.0 / root)
-    A = scale @ W @ scale
-    wanted = min(n_components + 1, n)
-    if n <= max(DENSE, wanted + 1):
-        _, vectors = np.linalg.eigh(A.toarray())
-        vectors = vectors[:, ::-1][:, :wanted]
-    else:
-        vectors = _largest(A, root, wanted, rng)
-    # The first eigenvector is known exactly; the others must not contain it.
-    first = root / np.linalg.norm(root)
-    rest = vectors[:, 1:] - np.outer(first, first @ vectors[:, 1:])
     out = np.zeros((n, n_components))
-    out[:, : rest.shape[1]] = rest / root[:, None]
-    return out * _signs(out)
-
-
-def _largest(A: Any, root: Array, wanted: int, rng: Any) -> Array:
-    """Leading eigenvectors of a large sparse matrix with spectrum in [−1, 1]."""
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-
-    start = root + 0.1 * root.mean() * rng.uniform(-1.0, 1.0, len(root))
-    try:
-        values, vectors = eigsh(A, k=wanted, which="LA", v0=start, tol=1e-6, maxiter=3000)
-    except ArpackNoConvergence as error:
-        # What did converge is good; the rest of a start may be anything.
-        values, vectors = error.eigenvalues, error.eigenvectors
-        missing = wanted - vectors.shape[1]
-        filler = np.linalg.qr(rng.standard_normal((len(root), missing)))[0]
-        values = np.concatenate([values, np.full(missing, -2.0)])
-        vectors = np.hstack([vectors, filler])
-    return vectors[:, np.argsort(-values)]
-
-
-def _signs(X: Array) -> Array:
-    """Make the entry of largest magnitude of each column positive, so that signs are defined."""
-    top = X[np.abs(X).argmax(axis=0), np.arange(X.shape[1])]
-    return np.where(top < 0.0, -1.0, 1.0)
+    found = graph_eigenvectors(W, min(n_components + 1, n), random_state=rng)
+    rest = found.vectors[:, 1:] / found.roots[:, None]
+    out[:, : rest.shape[1]] = rest
+    return out
 
 
 class LaplacianEigenmaps(EmbeddingMixin, BaseEstimator):

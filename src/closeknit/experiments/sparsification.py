@@ -52,6 +52,8 @@ PERPLEXITY = 30.0
 #: Perplexity under which viewers look for modes: small, or they see too few to reach 98 %.
 VIEW_PERPLEXITY = 5.0
 N_VIEWERS = 100
+#: Of resistances, which take most of the time on graphs of all pairs.
+N_PROJECTIONS = 40
 #: The affinity below which figure 4 drops edges, ε in section 4 of the paper.
 THRESHOLD = 0.001
 SEED = 0
@@ -167,7 +169,9 @@ def sparsify(problem: Problem, method: str, level: float) -> Any:
         return EntropicSparsifier(sparsity=level, input="affinities").fit_transform(problem.graph)
     if method == "viewers":
         return _viewers().set_params(sparsity=level).fit_transform(problem.X)
-    sampler = ResistanceSparsifier(sparsity=level, input="affinities", random_state=SEED)
+    sampler = ResistanceSparsifier(
+        sparsity=level, n_projections=N_PROJECTIONS, input="affinities", random_state=SEED
+    )
     return sampler.fit_transform(problem.graph)
 
 

@@ -8,7 +8,7 @@
         └─► ViewerSparsifier       edges that few viewers (viewers.py) vote against,
                                    by the modes (modes.py, dip.py) of what they see (sights.py)
         └─► ResistanceSparsifier   a sample of edges that keeps the Laplacian (resistances.py)
-    compare({...})                 what they kept: components, D1, D2
+    compare({...})                 what they kept: edges, components, spectra (spectra.py)
 """
 
 from closeknit.graphs.compare import (
@@ -18,9 +18,7 @@ from closeknit.graphs.compare import (
     compare,
     connected_components,
     degrees,
-    laplacian_distance,
     sparsity,
-    spectrum_distance,
 )
 from closeknit.graphs.dip import Dip, dip_modes, dip_statistic, dip_test
 from closeknit.graphs.entropic import EntropicSparsifier
@@ -29,6 +27,7 @@ from closeknit.graphs.laplacian import laplacian
 from closeknit.graphs.modes import find_modes, silverman_bandwidth
 from closeknit.graphs.resistance_sparsifier import ResistanceSparsifier
 from closeknit.graphs.resistances import effective_resistances
+from closeknit.graphs.spectra import laplacian_distance, spectrum_distance
 from closeknit.graphs.symmetrize import symmetrize
 from closeknit.graphs.viewer_sparsifier import ViewerSparsifier
 from closeknit.graphs.viewers import View

@@ -130,7 +130,7 @@ def _dataclass(entry: Any, value: Any, named: Any) -> Any:
 
 def _is_kernel(kernel: Kernel) -> bool:
     """Whether the compiled sums have the kernel, and its class stands for the same one."""
-    families = {type(known): known.family for known in KERNELS.values()}
+    families: dict[type, int] = {type(known): known.family for known in KERNELS.values()}
     family, scale, power = kernel.code
     shaped = 0.0 < scale < np.inf and 0.0 < power < np.inf
     return shaped and families.get(type(kernel)) == family

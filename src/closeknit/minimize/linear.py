@@ -217,20 +217,28 @@ def _too_large(n: int, needs: str) -> str:
 
 
 def conjugate_gradients(
-    apply: Callable[[Array], Array], rhs: Array, start: Array, tol: float, max_iter: int
+    apply: Callable[[Array], Array],
+    rhs: Array,
+    start: Array,
+    tol: float,
+    max_iter: int,
+    *,
+    precondition: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, int]:
     """Solve B·P = rhs inexactly by linear conjugate gradients.
 
-    Returns the solution, whose residual is at most ``tol·‖rhs‖`` unless `max_iter` came first, and
-    the number of iterations.
+    `precondition` applies a symmetric positive definite matrix near B⁻¹. Returns the solution,
+    whose residual is at most ``tol·‖rhs‖`` unless `max_iter` came first, and the number of
+    iterations.
     """
     P = start.copy()
     residual = rhs - apply(P)
     target = tol * norm(rhs)
-    towards = residual.copy()
-    squared = inner(residual, residual)
+    direction = residual if precondition is None else precondition(residual)
+    towards = direction.copy()
+    squared = inner(residual, direction)
     for iteration in range(max_iter):
-        if squared <= target * target:
+        if inner(residual, residual) <= target * target:
             return P, iteration
         image = apply(towards)
         curvature = inner(towards, image)
@@ -239,6 +247,7 @@ def conjugate_gradients(
         step = squared / curvature
         P += step * towards
         residual -= step * image
-        before, squared = squared, inner(residual, residual)
-        towards = residual + (squared / before) * towards
+        direction = residual if precondition is None else precondition(residual)
+        before, squared = squared, inner(residual, direction)
+        towards = direction + (squared / before) * towards
     return P, max_iter

@@ -28,7 +28,8 @@ class Momentum(Direction):
     rate : float, default=1.0
         Learning rate over the inverse mean degree of the attractive graph, which makes it
         independent of the number of points and of the scale of the weights. 0.25 is the usual
-        n / exaggeration of t-SNE.
+        n / exaggeration of t-SNE. Where attraction is quadratic (Gaussian kernels) it does not
+        weaken with distance, and 0.1 is as much as keeps the points from swinging.
     momentum : float, default=0.95
         Share of the velocity that is kept.
     early_momentum : float, default=0.8
@@ -119,6 +120,7 @@ class _Moving(Descent):
     def reset(self) -> bool:
         """Come to rest and go on slower, after a step to where the objective is not finite."""
         moved = bool(self._velocity.any())
+        self._rate *= 0.5
         self._velocity[:] = 0.0
         if self._gains is not None:
             self._gains[:] = 1.0

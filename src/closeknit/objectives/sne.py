@@ -59,7 +59,8 @@ class SNE(Objective):
 
     def repulsive_value(self, sums: Array) -> float:
         """Σ_n log S_n with S_n = Σ_m K."""
-        with np.errstate(divide="ignore"):  # a point out of everyone's reach: −inf, rejected
+        # A point out of everyone's reach: −inf, or NaN if a grid rounds to below 0; rejected.
+        with np.errstate(divide="ignore", invalid="ignore"):
             return float(np.log(sums).sum())
 
     def repulsive_force(self, X: Array, sums: PairSums) -> Array:

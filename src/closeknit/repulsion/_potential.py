@@ -22,6 +22,9 @@ Array = NDArray[np.float64]
 _STEPS = 12
 #: Numbers that the compiled functions read or write at once, by degree.
 _LANES = {3: 4, 5: 8}
+#: Nodes between the map and the kink where the kernel meets its periodic image, by degree: dividing
+#: by the splines' transform spreads the kink, for quintic splines by 0.43 from node to node.
+_CLEAR = {3: 0, 5: 8}
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ class Box:
     def padded(self, kernel: Kernel) -> tuple[int, ...]:
         """Lengths of the transforms, so that no point meets the periodic images of others."""
         apart = np.minimum(self.size, np.ceil(kernel.reach / self.scale.spacing))
-        return tuple(fft.next_fast_len(int(n), real=True) for n in self.size + apart)
+        apart += _CLEAR[self.scale.degree]
+        return tuple(2 * fft.next_fast_len(-(-int(n) // 2), real=True) for n in self.size + apart)
 
     def arguments(self) -> tuple[Array, NDArray[np.int64], float, int]:
         """What the compiled functions want to know of a grid."""
@@ -73,21 +77,30 @@ class KernelTransform:
     def of(
         cls, kernel: Kernel, scale: Resolution, shape: tuple[int, ...], dtype: Any
     ) -> KernelTransform:
-        """Sample the kernel on a periodic grid and transform it."""
+        """Sample the kernel on a periodic grid and transform it.
+
+        It is even along every axis, so a cosine transform of its quarter (or eighth) will do.
+        """
         squared: Any = 0.0
         for axis, n in enumerate(shape):
-            nodes = np.arange(n)
-            squared = squared + _along(
-                axis, shape, (np.minimum(nodes, n - nodes) * scale.spacing) ** 2
-            )
-        factors = fft.rfftn(kernel.K(squared)).real
+            nodes = np.arange(n // 2 + 1.0) * scale.spacing
+            squared = squared + _along(axis, shape, nodes**2)
+        waves = fft.dctn(kernel.K(squared), type=1)
         for axis, n in enumerate(shape):
-            filtered = spline_transform(scale.degree, n)[: factors.shape[axis]]
-            factors /= _along(axis, shape, filtered**2)
+            filtered = spline_transform(scale.degree, n)[: n // 2 + 1]
+            waves /= _along(axis, shape, filtered**2)
         own = np.zeros([_LANES[scale.degree]] * len(shape), dtype=dtype)
         close = tuple(slice(scale.degree + 1) for _ in shape)
-        own[close] = fft.irfftn(factors, shape)[close]
-        return cls(shape, factors.astype(dtype), own.ravel())
+        own[close] = fft.idctn(waves, type=1)[close]
+        factors = waves.astype(dtype)
+        for axis, n in enumerate(shape[:-1]):  # the last axis stays a half, as in a real FFT
+            factors = np.concatenate([factors, _reversed(factors, axis, n)], axis=axis)
+        return cls(shape, factors, own.ravel())
+
+
+def _reversed(factors: NDArray[Any], axis: int, n: int) -> NDArray[Any]:
+    """Return the frequencies above n / 2, which mirror those below."""
+    return np.take(factors, np.arange(n // 2 - 1, 0, -1), axis=axis)
 
 
 def _along(axis: int, shape: tuple[int, ...], values: Array) -> Array:

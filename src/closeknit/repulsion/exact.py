@@ -87,7 +87,7 @@ class ExactRepulsion:
     ) -> PairSums:
         X = np.ascontiguousarray(X, dtype=np.float64)
         at = X if queries is None else np.ascontiguousarray(queries, dtype=np.float64)
-        _check_shapes(at, X, point_weights, self.pair_weights, vectors)
+        check_shapes(at, X, point_weights, self.pair_weights, vectors)
         n = len(at)
         forces = want in (_Want.FORCE, _Want.CURVATURE)
         value = np.empty(n)
@@ -112,7 +112,7 @@ class ExactRepulsion:
         return PairSums(value, slope, force, curvature)
 
 
-def _check_shapes(
+def check_shapes(
     queries: Array,
     points: Array,
     point_weights: Array | None,

@@ -1,0 +1,91 @@
+"""From an image to its parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from closeknit.apps.cluster import SpectralClustering
+from closeknit.apps.meanshift import MeanShift
+from closeknit.apps.pixels import image_affinities, pixel_features
+from closeknit.graphs import symmetrize
+
+__all__ = ["segment_image"]
+
+
+def segment_image(
+    image: ArrayLike,
+    n_segments: int | None = None,
+    *,
+    method: str = "spectral",
+    perplexity: float = 30.0,
+    n_neighbors: int | str = "auto",
+    window: int | None = None,
+    spatial_weight: float = 1.0,
+    n_jobs: int | None = -1,
+    random_state: Any = None,
+    **options: Any,
+) -> NDArray[np.int32]:
+    """Divide an image into segments of similar pixels that lie together.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width), (height, width, 3) or (height, width, 4)
+        Grey, or red, green and blue in sRGB; integers, or numbers from 0 to 1.
+    n_segments : int or None, default=None
+        How many. Spectral clustering must know, mean shift finds out by itself.
+    method : {"spectral", "meanshift"}, default="spectral"
+        Cut the graph of :func:`~closeknit.image_affinities`, or climb to the modes of the pixels'
+        density with the bandwidth of each pixel: :class:`~closeknit.SpectralClustering` or
+        :class:`~closeknit.MeanShift`.
+    perplexity : float, default=30.0
+        Effective number of neighbours of a pixel. Mean shift wants hundreds for segments of any
+        size.
+    n_neighbors, window, spatial_weight
+        As in :func:`~closeknit.image_affinities`; `window` is for ``method="spectral"`` only.
+    n_jobs : int or None, default=-1
+    random_state : int, RandomState or None, default=None
+    **options
+        Further parameters of the clustering.
+
+    Returns
+    -------
+    ndarray of int of shape (height, width)
+        The number of each pixel's segment; the largest is 0.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> import numpy as np
+    >>> image = np.zeros((24, 24))
+    >>> image[6:16, 8:20] = 1.0
+    >>> labels = ck.segment_image(image, 2, perplexity=10, random_state=0)
+    >>> bool((labels == image).all())
+    True
+    """
+    shared: dict[str, Any] = {
+        "perplexity": perplexity,
+        "n_neighbors": n_neighbors,
+        "n_jobs": n_jobs,
+        "random_state": random_state,
+    }
+    shape = np.shape(image)[:2]
+    if method == "spectral":
+        if n_segments is None:
+            raise ValueError("method='spectral' needs to know how many: pass n_segments")
+        W, _ = image_affinities(image, window=window, spatial_weight=spatial_weight, **shared)
+        clustering = SpectralClustering(
+            n_segments, affinity="precomputed", random_state=random_state, **options
+        )
+        return clustering.fit_predict(symmetrize(W)).reshape(shape)
+    if method == "meanshift":
+        if n_segments is not None or window is not None:
+            raise ValueError(
+                "method='meanshift' finds the number of segments by itself, in the whole image; "
+                "leave out n_segments and window, and raise perplexity for fewer segments"
+            )
+        X = pixel_features(image, spatial_weight=spatial_weight)
+        return MeanShift(**shared, **options).fit_predict(X).reshape(shape)
+    raise ValueError(f"unknown method {method!r}; use 'spectral' or 'meanshift'")

@@ -1,0 +1,232 @@
+"""The smoothest vectors on a graph: leading eigenvectors of its normalised Laplacian.
+
+They minimise Σ w (u_n − u_m)² under uᵀDu = 1. Small graphs go to LAPACK. Large ones are solved by
+preconditioned block iterations (LOBPCG) with an approximate factor of the Laplacian: the wanted
+eigenvalues lie close together, at the end of the spectrum where Lanczos iterations are slow, and
+the inverse spreads them out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from closeknit.exceptions import NotConvergedWarning
+from closeknit.minimize.linear import ApproximateCholesky
+from closeknit.minimize.problem import Array
+from closeknit.minimize.thinning import thin
+
+__all__ = ["Eigenvectors", "graph_eigenvectors"]
+
+#: Below this many points a dense eigensolver is as fast and cannot fail to converge.
+DENSE = 500
+#: Residuals of this size are as good as zero: the matrix has a norm of at most 2.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Eigenvectors:
+    """Eigenpairs of I − D^(−1/2) W D^(−1/2), the smallest eigenvalues first.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_vectors,)
+        From 0 to 2.
+    vectors : ndarray of shape (n_samples, n_vectors)
+        Orthonormal. Divided by `roots` they solve L u = λ D u.
+    roots : ndarray of shape (n_samples,)
+        Square roots of the degrees; 1 for isolated points.
+    n_iter : int
+        Block iterations; 0 if the solution is direct.
+    converged : bool
+    """
+
+    values: Array
+    vectors: Array
+    roots: Array
+    n_iter: int
+    converged: bool
+
+
+def graph_eigenvectors(
+    W: Any,
+    n_vectors: int,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 200,
+    random_state: Any = None,
+) -> Eigenvectors:
+    """Eigenvectors of the normalised Laplacian with the smallest eigenvalues.
+
+    Parameters
+    ----------
+    W : csr_matrix of shape (n_samples, n_samples)
+        Symmetric, non-negative weights without diagonal. Any number of connected components: the
+        eigenvectors of eigenvalue zero, one for each, are exact.
+    n_vectors : int
+        From 1 to n_samples.
+    tol : float, default=1e-4
+        An eigenvector is accepted when its residual is below this times its eigenvalue, or near
+        rounding error.
+    max_iter : int, default=200
+    random_state : int, RandomState or None, default=None
+        Seeds the start.
+
+    Returns
+    -------
+    Eigenvectors
+        The sign of each vector makes its entry of largest magnitude positive.
+
+    Warns
+    -----
+    NotConvergedWarning
+        If `max_iter` came first.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.minimize.eigenvectors import graph_eigenvectors
+    >>> path = csr_matrix([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> graph_eigenvectors(path, 3).values.round(6)
+    array([0., 1., 2.])
+    """
+    W = sparse.csr_matrix(W, dtype=np.float64)
+    n = W.shape[0]
+    if not 1 <= n_vectors <= n:
+        raise ValueError(f"n_vectors={n_vectors} must be from 1 to the number of points, {n}")
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    roots = np.sqrt(np.where(degrees > 0.0, degrees, 1.0))
+    kernel = _kernel(W, roots)
+    n_zero = min(n_vectors, kernel.shape[1])
+    wanted = n_vectors - n_zero
+    known = kernel[:, :n_zero].toarray()
+    if wanted == 0:
+        return _signed(np.zeros(n_zero), known, roots, 0, True)
+    if n <= max(DENSE, 5 * n_vectors):
+        found = _direct(W, roots, kernel, wanted)
+    else:
+        rng = check_random_state(random_state)
+        # One thread of BLAS: the blocks are too thin for more, and sums keep their order.
+        with threadpool_limits(1, user_api="blas"):
+            found = _Iteration(W, roots, kernel, rng).run(wanted, tol, max_iter)
+    values, vectors, n_iter, converged = found
+    if not converged:
+        warnings.warn(
+            f"{wanted} eigenvectors of a graph of {n} points were not found to a tolerance of "
+            f"{tol:g} in max_iter={max_iter} iterations; the best so far are used",
+            NotConvergedWarning,
+            stacklevel=2,
+        )
+    return _signed(
+        np.concatenate([np.zeros(n_zero), values]),
+        np.hstack([known, vectors]),
+        roots,
+        n_iter,
+        converged,
+    )
+
+
+def _signed(values: Array, vectors: Array, roots: Array, n_iter: int, converged: bool) -> Any:
+    top = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return Eigenvectors(values, vectors * np.where(top < 0.0, -1.0, 1.0), roots, n_iter, converged)
+
+
+def _kernel(W: Any, roots: Array) -> Any:
+    """D^(1/2) times the indicator of each component, of length one; the largest come first."""
+    count, label = connected_components(W, directed=False)
+    sizes = np.bincount(label)
+    place = np.empty(count, dtype=np.int64)
+    place[np.argsort(-sizes, kind="stable")] = np.arange(count)
+    column = place[label]
+    lengths = np.sqrt(np.bincount(column, roots**2))
+    n = len(roots)
+    entries = roots / lengths[column]
+    return sparse.csr_matrix((entries, column, np.arange(n + 1)), shape=(n, count))
+
+
+def _normalized(W: Any, roots: Array) -> Any:
+    scale = sparse.diags(1.0 / roots)
+    return sparse.csr_matrix(scale @ W @ scale)
+
+
+Found = tuple[Array, Array, int, bool]
+
+
+def _direct(W: Any, roots: Array, kernel: Any, wanted: int) -> Found:
+    matrix = -_normalized(W, roots).toarray()
+    matrix[np.diag_indices_from(matrix)] += 1.0
+    # Eigenvalues lie in [0, 2]: what is known is lifted out of the way.
+    matrix += 4.0 * (kernel @ kernel.T).toarray()
+    values, vectors = np.linalg.eigh(matrix)
+    return values[:wanted], vectors[:, :wanted], 0, True
+
+
+class _Iteration:
+    """Locally optimal block preconditioned iterations, orthogonal to the kernel."""
+
+    def __init__(self, W: Any, roots: Array, kernel: Any, rng: Any) -> None:
+        self._A = _normalized(W, roots)
+        self._root = roots[:, None]
+        self._kernel = kernel
+        self._kernel_t = kernel.T.tocsr()
+        self._factor = ApproximateCholesky.of_graph(thin(W), np.zeros(len(roots)))
+        self._rng = rng
+
+    def _apply(self, V: Array) -> Array:
+        return V - self._A @ V
+
+    def _precondition(self, R: Array) -> Array:
+        return self._project(self._root * self._factor.solve(self._root * R))
+
+    def _project(self, V: Array) -> Array:
+        return V - self._kernel @ (self._kernel_t @ V)
+
+    def run(self, wanted: int, tol: float, max_iter: int) -> Found:
+        n, n_zero = self._kernel.shape
+        # More vectors than are wanted: convergence depends on the gap behind the last of all.
+        size = min(wanted + max(4, wanted // 2), n - n_zero)
+        X = self._project(self._rng.standard_normal((n, size)))
+        X, _, values = _ritz([X], [self._apply(X)], size)
+        AX = self._apply(X)
+        P = AP = np.empty((n, 0))
+        for n_iter in range(max_iter + 1):
+            R = AX - X * values
+            active = np.linalg.norm(R, axis=0) > np.maximum(tol * values, ROUNDING)
+            if n_iter == max_iter or not active[:wanted].any():
+                break
+            H = self._precondition(R[:, active])
+            H -= X @ (X.T @ H)
+            H /= np.linalg.norm(H, axis=0)
+            X, (AX, P, AP), values = _ritz([X, H, P], [AX, self._apply(H), AP], size)
+            P, AP = P[:, active], AP[:, active]
+        return values[:wanted], X[:, :wanted], n_iter, not active[:wanted].any()
+
+
+def _ritz(
+    basis: list[Array], images: list[Array], size: int
+) -> tuple[Array, tuple[Array, Array, Array], Array]:
+    """Best approximations in the span of a basis: vectors, (images, steps, their images), values.
+
+    The basis need not be orthogonal; what is nearly dependent in it is left out. The steps are what
+    the vectors have from all but the first block.
+    """
+    S, AS = np.hstack(basis), np.hstack(images)
+    gram, form = S.T @ S, S.T @ AS
+    lengths = np.sqrt(np.diag(gram))
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+    squares, directions = np.linalg.eigh(scale[:, None] * gram * scale)
+    keep = squares > 1e-12 * squares[-1]
+    to_orthonormal = scale[:, None] * directions[:, keep] / np.sqrt(squares[keep])
+    reduced = to_orthonormal.T @ form @ to_orthonormal
+    values, mix = np.linalg.eigh(0.5 * (reduced + reduced.T))
+    mix = to_orthonormal @ mix[:, :size]
+    first = basis[0].shape[1]
+    steps = S[:, first:] @ mix[first:], AS[:, first:] @ mix[first:]
+    return S @ mix, (AS @ mix, *steps), values[:size]
