@@ -63,6 +63,7 @@ _AFFINITIES: Shapes = {
     "betas_": ("n",),
     "evaluations_": ("n",),
     "converged_": ("n",),
+    "_perplexities": None,
     "neighbors_": None,
     "_index": ("n", "f"),
 }
