@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from closeknit._progress import tell
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.bandwidths import Bandwidths, perplexity_of_rows, report
 from closeknit.affinities.dense import dense_sq_distances
@@ -181,6 +182,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             own = np.arange(len(indices), dtype=indices.dtype)[:, None]
             indices = np.hstack([own, indices])
             sq_distances = np.hstack([np.zeros((len(own), 1)), sq_distances])
+        tell("affinities")
         self._say(f"affinities: {len(indices)} points, {indices.shape[1]} neighbours each")
         rows = self._solve(sq_distances, indices, fitting=True)
         self._keep([rows])
@@ -188,6 +190,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.affinities_ = matrix.toarray() if dense else matrix
 
     def _fit_dense(self, X: Any) -> None:
+        tell("affinities")
         self._say(f"affinities: {X.shape[0]} points, each over all others")
         self.neighbors_ = None
         self._index = _AllPoints(X, self.metric, effective_n_jobs(self.n_jobs))

@@ -1,4 +1,10 @@
-"""The command line: ``closeknit demo`` and ``closeknit info``.
+"""The command line: ``closeknit embed data.csv --plot map.png`` and its siblings.
+
+::
+
+    app ──► demo, embed, affinities, sparsify, cluster, segment, reproduce, info: one module each
+            options   said once, for all of them
+            session   errors, warnings, progress and the summary, alike in all of them
 
 This module and `errors` import nothing heavy, so that ``closeknit --help`` answers at once and a
 missing extra is reported in one line.

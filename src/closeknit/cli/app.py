@@ -1,24 +1,32 @@
-"""The commands and their options; what they do lives in one module each."""
+"""The commands; each lives in a module of its own, and imports what is heavy when it runs."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from closeknit.cli.errors import reported_errors
+from closeknit.cli import (
+    affinities,
+    cluster,
+    demo,
+    embed,
+    info,
+    reproduce,
+    segment,
+    sparsify,
+)
 
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Who is close to whom: neighbours and entropic affinities.",
+    help="Who is close to whom: neighbours, entropic affinities, graphs and maps.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -41,32 +49,6 @@ def _closeknit(
     pass
 
 
-@app.command()
-def demo(
-    output: Annotated[
-        Path, typer.Option(help="The figure to write; its ending chooses the format.")
-    ] = Path("closeknit-demo.png"),
-    perplexity: Annotated[
-        float, typer.Option(help="Effective number of neighbours of each point.")
-    ] = 30.0,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Write the figure, print nothing.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Compute the entropic affinities of scikit-learn's digits and draw their bandwidths."""
-    with reported_errors():
-        from closeknit.cli.demo import report, run
-
-        summary = run(output, perplexity)
-        if json or not quiet:
-            report(summary, as_json=json)
-
-
-@app.command()
-def info(json: Json = False) -> None:
-    """Show versions, threads and the instruction set in use, for a bug report."""
-    with reported_errors():
-        from closeknit.cli.info import collect, report
-
-        report(collect(), as_json=json)
+for _module in (demo, embed, affinities, sparsify, cluster, segment, reproduce, info):
+    _name = _module.__name__.rpartition(".")[2]
+    app.command(_name, epilog="Examples:\n" + _module.EXAMPLES)(getattr(_module, _name))

@@ -1,189 +1,146 @@
-"""``closeknit demo``: the entropic affinities of scikit-learn's digits, as a table and a figure."""
+"""``closeknit demo``: scikit-learn's digits as a map, their bandwidths and how it was learned."""
 
 from __future__ import annotations
 
-import json
-import warnings
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-from rich.console import Console
-from rich.table import Table
+import typer
 
-from closeknit.cli.errors import CommandError
-from closeknit.io.files import replacing
+from closeknit.cli import options as opt
+from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
+from closeknit.cli.files import check_outputs, new_figure, picture_format
+from closeknit.cli.methods import fit, recall
+from closeknit.cli.session import Fact, session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from closeknit import EntropicAffinities
+__all__ = ["EXAMPLES", "demo"]
 
-__all__ = ["Summary", "report", "run"]
+EXAMPLES = """
+closeknit demo
 
-_LABEL = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": "0.4", "alpha": 0.85}
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What ``closeknit demo`` reports.
-
-    Attributes
-    ----------
-    n_samples, n_features : int
-        Shape of the data.
-    perplexity : float
-        The perplexity asked for, K.
-    n_neighbors : int
-        Neighbours each point's affinities spread over.
-    passes_per_point : float
-        Mean number of evaluations of a point's affinities until its bandwidth was found.
-    largest_perplexity_error : float or None
-        Largest ``|perplexity - K|`` over the points with a bandwidth, None if there are none.
-    rows_without_bandwidth : int
-        Points for which no bandwidth gives the perplexity.
-    seconds : float
-        Time for neighbours and affinities.
-    output : str
-        The figure written.
-    """
-
-    n_samples: int
-    n_features: int
-    perplexity: float
-    n_neighbors: int
-    passes_per_point: float
-    largest_perplexity_error: float | None
-    rows_without_bandwidth: int
-    seconds: float
-    output: str
+closeknit demo --perplexity 10 --output digits.pdf
+"""
 
 
-def run(output: Path, perplexity: float) -> Summary:
-    """Compute the affinities of the digits, draw them to `output` and sum up."""
+def demo(
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The picture to write; the map goes beside it as CSV.",
+        ),
+    ] = Path("closeknit-demo.png"),
+    perplexity: opt.Perplexity = 30.0,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Embed scikit-learn's digits; draw the map, the bandwidths and the learning curve."""
+    with session(quiet, json) as current:
+        start = perf_counter()
+        csv = output.with_suffix(".csv") if output.name else output
+        check_outputs([], [(output, None), (csv, None)])
+        picture_format(output)
+        with current.stages() as stages:
+            X, digits = _load(perplexity)
+            model = _model(perplexity, seed, threads)
+            fit(model, X, stages)
+            stages.begin("picture")
+            figure = _draw(model, digits)
+            _write(figure, output, csv, model, digits)
+            stages.begin("quality")
+            facts = _facts(model, X, digits, perplexity, seed)
+        facts.append(Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"))
+        files = [Fact("output", "Picture", str(output)), Fact("csv", "Map", str(csv))]
+        current.report("t-SNE of scikit-learn's digits", facts, files)
+        if model.stopped_because_ == "interrupted":
+            raise CommandError(
+                f"interrupted after {model.n_iter_} iterations; what there was is in {output} and "
+                f"{csv}",
+                exit_code=INTERRUPTED,
+            )
+
+
+def _load(perplexity: float) -> tuple[NDArray[Any], NDArray[Any]]:
     from sklearn.datasets import load_digits
 
-    figure = _new_figure(output)
     X, digits = load_digits(return_X_y=True)
-    _check_perplexity(perplexity, n_others=len(X) - 1)
-    with replacing(output) as file:
-        affinities, seconds = _fit(X, perplexity)
-        _draw(figure, X, digits, affinities.sigmas_, perplexity)
-        figure.savefig(file, format=_format(output), dpi=200, bbox_inches="tight", pad_inches=0.15)
-    return _sum_up(affinities, X.shape, perplexity, seconds, output)
-
-
-def report(summary: Summary, *, as_json: bool) -> None:
-    """Print `summary` as a table or as one JSON object."""
-    if as_json:
-        print(json.dumps(asdict(summary)))
-        return
-    error = summary.largest_perplexity_error
-    table = Table(title="Entropic affinities of scikit-learn's digits", show_header=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    table.add_row("points", f"{summary.n_samples}")
-    table.add_row("dimension", f"{summary.n_features}")
-    table.add_row("perplexity K", f"{summary.perplexity:g}")
-    table.add_row("neighbours per point", f"{summary.n_neighbors}")
-    table.add_row("passes per point (mean)", f"{summary.passes_per_point:.2f}")
-    table.add_row("largest perplexity error", "none" if error is None else f"{error:.1e}")
-    table.add_row("rows without a bandwidth", f"{summary.rows_without_bandwidth}")
-    table.add_row("seconds, neighbours and affinities", f"{summary.seconds:.3f}")
-    console = Console()
-    console.print(table)
-    console.print(f"Figure: {summary.output}", soft_wrap=True, markup=False, highlight=False)
-
-
-def _check_perplexity(perplexity: float, n_others: int) -> None:
-    if not 1 < perplexity < n_others:
+    others = len(X) - 1
+    if not 1 < perplexity < others:
         raise CommandError(
-            f"--perplexity {perplexity:g} is out of range: every digit has {n_others} others, "
-            f"so choose a number above 1 and below {n_others}",
-            exit_code=2,
+            f"--perplexity {perplexity:g} is out of range: every digit has {others} others, "
+            f"so choose a number above 1 and below {others}",
+            exit_code=USAGE,
         )
+    return X, digits
 
 
-def _fit(X: NDArray[Any], perplexity: float) -> tuple[EntropicAffinities, float]:
-    from closeknit import EntropicAffinities
-    from closeknit.exceptions import NoBandwidthWarning
+def _model(perplexity: float, seed: int, threads: int | None) -> Any:
+    from closeknit import TSNE
 
-    estimator = EntropicAffinities(perplexity=perplexity)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoBandwidthWarning)  # the table counts these rows
-        start = perf_counter()
-        estimator.fit_transform(X)
-        return estimator, perf_counter() - start
+    # The grid, made for many points, is quicker even for these.
+    return TSNE(perplexity=perplexity, repulsion="grid", random_state=seed, n_jobs=threads or -1)
 
 
-def _sum_up(
-    affinities: EntropicAffinities,
-    shape: tuple[int, int],
-    perplexity: float,
-    seconds: float,
-    output: Path,
-) -> Summary:
+def _facts(
+    model: Any, X: NDArray[Any], digits: NDArray[Any], perplexity: float, seed: int
+) -> list[Fact]:
+    import numpy as np
+
+    from closeknit.quality import knn_accuracy
+
+    affinities = model.affinity_estimator_
     converged = affinities.converged_
     errors = np.abs(affinities.perplexities_ - perplexity)[converged]
-    return Summary(
-        n_samples=shape[0],
-        n_features=shape[1],
-        perplexity=perplexity,
-        n_neighbors=int(np.diff(affinities.affinities_.indptr).max()),
-        passes_per_point=float(np.mean(affinities.evaluations_)),
-        largest_perplexity_error=float(errors.max()) if errors.size else None,
-        rows_without_bandwidth=int(np.count_nonzero(~converged)),
-        seconds=seconds,
-        output=str(output),
-    )
+    error = float(errors.max()) if errors.size else None
+    accuracy = float(knn_accuracy(model.embedding_, digits))
+    missing = int(np.count_nonzero(~converged))
+    passes = float(affinities.evaluations_.mean())
+    return [
+        Fact("n_samples", "points", X.shape[0]),
+        Fact("n_features", "features", X.shape[1]),
+        Fact("perplexity", "perplexity K", perplexity, "{:g}"),
+        Fact("n_neighbors", "neighbours a point", int(affinities.neighbors_.indices.shape[1])),
+        Fact("passes_per_point", "passes a bandwidth", passes, "{:.2f}"),
+        Fact("largest_perplexity_error", "largest error of a perplexity", error, "{:.1e}"),
+        Fact("rows_without_bandwidth", "points without a bandwidth", missing),
+        Fact("n_iter", "iterations", model.n_iter_),
+        Fact("stopped_because", "stopped because", model.stopped_because_),
+        Fact("kl_divergence", "KL(P‖Q)", model.kl_divergence_, "{:.3f}"),
+        Fact("neighbor_recall", "neighbours kept", recall(model, seed), "{:.1%}"),
+        Fact("knn_accuracy", "digits told by their neighbours", accuracy, "{:.1%}"),
+    ]
 
 
-def _new_figure(output: Path) -> Figure:
-    try:
-        # A figure without pyplot draws in memory and needs neither a display nor a backend.
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise CommandError(
-            "the demo draws with matplotlib, which is not installed; "
-            'run: pip install "closeknit[plot]"',
-            exit_code=2,
-        ) from error
-    figure = Figure(figsize=(11, 5), layout="constrained")
-    formats = figure.canvas.get_supported_filetypes()
-    if _format(output) not in formats:
-        raise CommandError(
-            f"--output {output} has an unknown ending; use one of {', '.join(sorted(formats))}",
-            exit_code=2,
-        )
+def _draw(model: Any, digits: NDArray[Any]) -> Figure:
+    from closeknit.plotting import plot_embedding, plot_history, plot_sigmas
+
+    figure = new_figure((16.0, 5.0))
+    embedding, bandwidths, curve = figure.subplots(1, 3)
+    plot_embedding(model.embedding_, digits, ax=embedding)
+    embedding.set_title("t-SNE of scikit-learn's digits")
+    plot_sigmas(model.embedding_, model.affinity_estimator_.sigmas_, ax=bandwidths)
+    bandwidths.set_title(f"bandwidth σ at perplexity {model.perplexity:g}")
+    # The last stage, after early exaggeration; the objective is KL(P‖Q) plus the entropy of P.
+    constant = model.objective_ - model.kl_divergence_
+    plot_history(model.path_.results[-1], ax=curve, above=constant)
+    curve.set(title="learning curve after early exaggeration", ylabel="KL(P‖Q)")
     return figure
 
 
-def _format(output: Path) -> str:
-    return output.suffix.lstrip(".").lower() or "png"
+def _write(figure: Figure, output: Path, csv: Path, model: Any, digits: NDArray[Any]) -> None:
+    from closeknit.io import write_table
+    from closeknit.io.files import replacing
 
-
-def _draw(
-    figure: Figure,
-    X: NDArray[Any],
-    digits: NDArray[Any],
-    sigmas: NDArray[Any],
-    perplexity: float,
-) -> None:
-    from sklearn.decomposition import PCA
-
-    from closeknit.plotting import plot_sigmas, plot_sigmas_by_class
-
-    plane = PCA(2, svd_solver="full").fit_transform(X)
-    left, right = figure.subplots(1, 2)
-    plot_sigmas(plane, sigmas, ax=left)
-    for digit in np.unique(digits):
-        x, y = np.median(plane[digits == digit], axis=0)
-        left.text(x, y, str(digit), ha="center", va="center", bbox=_LABEL)
-    left.set(xlabel="first principal component", ylabel="second principal component")
-    left.set_title("point by point")
-    plot_sigmas_by_class(sigmas, digits, ax=right)
-    right.set(xlabel="digit", title="digit by digit, bar at the median")
-    figure.suptitle(f"Bandwidths σ of scikit-learn's digits at perplexity K = {perplexity:g}")
+    columns = ["tsne0", "tsne1"]
+    labels = {"digit": digits, "sigma": model.affinity_estimator_.sigmas_}
+    with replacing(output) as file:  # both or none
+        figure.savefig(file, format=picture_format(output), dpi=150)
+        write_table(csv, model.embedding_, columns=columns, labels=labels)

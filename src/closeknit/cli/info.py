@@ -2,85 +2,58 @@
 
 from __future__ import annotations
 
-import json
 import platform
-from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from rich.console import Console
-from rich.table import Table
+from closeknit.cli import options as opt
+from closeknit.cli.session import Fact, session
 
-from closeknit import _core
-from closeknit._threads import effective_n_jobs
+__all__ = ["EXAMPLES", "info"]
 
-__all__ = ["Info", "collect", "report"]
+EXAMPLES = """
+closeknit info
+
+closeknit info --json
+"""
 
 # Their metadata is read and nothing is imported: that is quick, and a broken installation can still
 # be described.
-PACKAGES = (
-    "closeknit",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "threadpoolctl",
-    "matplotlib",
-    "typer",
-    "rich",
-)
+_NEEDED = ("closeknit", "numpy", "scipy", "scikit-learn", "threadpoolctl")
+#: Packages that only some parts need, and those parts.
+_OPTIONAL = {
+    "matplotlib": "pictures",
+    "pillow": "reading pictures",
+    "typer": "command line",
+    "rich": "command line",
+    "narwhals": "pandas, Polars and Arrow frames",
+    "pyarrow": "Parquet",
+    "anndata": "H5AD files",
+}
 
 
-@dataclass(frozen=True)
-class Info:
-    """What ``closeknit info`` reports.
+def info(quiet: opt.Quiet = False, json: opt.Json = False) -> None:
+    """Show versions, threads and the instruction set in use, for a bug report."""
+    with session(quiet, json) as current:
+        from closeknit import _core
+        from closeknit._threads import effective_n_jobs
 
-    Attributes
-    ----------
-    packages : dict of str to str or None
-        Version of each package, None if it is not installed.
-    python : str
-        Version and implementation.
-    platform : str
-        Operating system and processor.
-    threads : int
-        Threads that ``n_jobs=-1`` uses.
-    simd : str
-        Instruction set of the kernels chosen on this machine.
-    """
-
-    packages: dict[str, str | None]
-    python: str
-    platform: str
-    threads: int
-    simd: str
-
-
-def collect() -> Info:
-    """Look at the installation and the machine."""
-    return Info(
-        packages={name: _version(name) for name in PACKAGES},
-        python=f"{platform.python_version()} ({platform.python_implementation()})",
-        platform=platform.platform(),
-        threads=effective_n_jobs(-1),
-        simd=_core.simd(),
-    )
-
-
-def report(info: Info, *, as_json: bool) -> None:
-    """Print `info` as a table or as one JSON object."""
-    if as_json:
-        print(json.dumps(asdict(info)))
-        return
-    table = Table(show_header=False, box=None)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    for name, found in info.packages.items():
-        table.add_row(name, found or "not installed")
-    table.add_section()
-    table.add_row("python", info.python)
-    table.add_row("platform", info.platform)
-    table.add_row("threads", str(info.threads))
-    table.add_row("simd", info.simd)
-    Console().print(table)
+        packages = {name: _version(name) for name in (*_NEEDED, *_OPTIONAL)}
+        lines = [
+            Fact("", name, found or f"not installed (for {_OPTIONAL.get(name, 'everything')})")
+            for name, found in packages.items()
+        ]
+        facts = [
+            Fact("packages", "", packages),
+            Fact(
+                "python",
+                "python",
+                f"{platform.python_version()} ({platform.python_implementation()})",
+            ),
+            Fact("platform", "platform", platform.platform()),
+            Fact("threads", "threads", effective_n_jobs(-1)),
+            Fact("simd", "simd", _core.simd()),
+        ]
+        current.report("closeknit", facts if json else [*lines, *facts])
 
 
 def _version(distribution: str) -> str | None:

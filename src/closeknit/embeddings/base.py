@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from closeknit._progress import tell
 from closeknit.embeddings._callbacks import (
     CallbackSupportMixin,
     each_iteration,
@@ -135,6 +136,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
             check=self.affinity != "entropic" or not sparse.issparse(P),
         )
         metric = "precomputed" if self.affinity == "precomputed" else self.metric
+        tell("start")
         start = initial_embedding(
             self.init, X, objective.weights, self.n_components, self.random_state, metric
         )

@@ -63,6 +63,7 @@ _AFFINITIES: Shapes = {
     "betas_": ("n",),
     "evaluations_": ("n",),
     "converged_": ("n",),
+    "_perplexities": None,
     "neighbors_": None,
     "_index": ("n", "f"),
 }
@@ -91,7 +92,7 @@ ESTIMATORS: Mapping[str, Fitted] = MappingProxyType(
     {
         fitted.cls.__name__: fitted
         for fitted in (
-            Fitted(EntropicAffinities, {**_AFFINITIES, "_start": None}),
+            Fitted(EntropicAffinities, {**_AFFINITIES, "_starts": None}),
             Fitted(FixedAffinities, _AFFINITIES),
             Fitted(TSNE, _NORMALIZED),
             Fitted(SymmetricSNE, _NORMALIZED),

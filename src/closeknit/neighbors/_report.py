@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
+from closeknit._progress import tell
+
 __all__ = ["Reporter"]
 
 T = TypeVar("T")
@@ -38,9 +40,11 @@ class Reporter:
         """Yield the items and say, at most every two seconds, how far we are."""
         start = last = time.monotonic()
         for done, item in enumerate(items):
+            tell("neighbours", done, len(items))
             now = time.monotonic()
             if done and now - last > 2.0:
                 left = (now - start) / done * (len(items) - done)
                 self(f"{what}: {100 * done // len(items)} %, about {left:.0f} s left")
                 last = now
             yield item
+        tell("neighbours", len(items), len(items))

@@ -1,0 +1,97 @@
+"""``closeknit reproduce``: the papers' experiments anew, with our numbers beside their claims."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from closeknit.cli import options as opt
+from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
+from closeknit.cli.session import Fact, session
+
+__all__ = ["EXAMPLES", "reproduce"]
+
+EXAMPLES = """
+closeknit reproduce sparsification --quick
+
+closeknit reproduce affinities --data ~/data -o results
+"""
+
+
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="affinities, embeddings or sparsification.", show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Where the page and its figures go.",
+            show_default="closeknit-NAME here",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            help="Where the papers' data sets are; without it, bundled data stand in.",
+            show_default=False,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="On little, bundled data, in under two minutes.")
+    ] = False,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Rerun a paper's experiments: figures, and a page that compares the claims."""
+    with session(quiet, json) as current:
+        start = perf_counter()
+        run = _find(name)
+        target = output or Path(f"closeknit-{name}")
+        if target.exists() and not target.is_dir():
+            raise CommandError(f"{target} is a file; choose a folder", exit_code=USAGE)
+        if data is not None and not data.is_dir():
+            raise CommandError(
+                f"--data {data} is no folder; give the one with the data sets", exit_code=USAGE
+            )
+        talks = "verbose" in signature(run).parameters
+        visible = not quiet and sys.stderr.isatty()
+        options: dict[str, Any] = {"verbose": visible} if talks else {}
+        try:
+            page = run(target, quick=quick, data=data, **options)
+        except KeyboardInterrupt:
+            raise CommandError(
+                f"interrupted; what was finished is in {target}", exit_code=INTERRUPTED
+            ) from None
+        facts = [
+            Fact("name", "experiment", name),
+            Fact("quick", "quick", quick),
+            Fact("figures", "figures", len(list(page.parent.glob("*.png")))),
+            Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
+        ]
+        current.report(f"Reproduction: {name}", facts, [Fact("output", "Page", str(page))])
+
+
+def _find(name: str) -> Any:
+    """The function that runs an experiment."""
+    from closeknit.experiments import EXPERIMENTS
+
+    if name not in EXPERIMENTS:
+        raise CommandError(
+            f"there is no experiment {name!r}; choose one of {', '.join(EXPERIMENTS)}",
+            exit_code=USAGE,
+        )
+    return import_module(EXPERIMENTS[name]).reproduce

@@ -1,0 +1,154 @@
+"""``closeknit segment``: the parts of a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from closeknit.cli import options as opt
+from closeknit.cli.cluster import Clustering, check_count, cluster_facts
+from closeknit.cli.files import check_outputs, read_image
+from closeknit.cli.session import Fact, session
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["EXAMPLES", "mean_colors", "segment"]
+
+EXAMPLES = """
+closeknit segment photo.jpg -o parts.png --segments 6
+
+closeknit segment photo.jpg -o parts.npy --method meanshift
+"""
+
+
+def segment(
+    path: Annotated[
+        Path, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF or BMP.", show_default=False)
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="A picture with every part in its mean colour (.png), or the number of each "
+            "pixel's part (.npy).",
+            show_default=False,
+        ),
+    ],
+    segments: Annotated[
+        int | None,
+        typer.Option(
+            "--segments",
+            "-k",
+            min=1,
+            metavar="INTEGER",
+            help="How many parts; meanshift finds out by itself.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        Clustering, typer.Option("--method", "-m", help="How to find the parts.")
+    ] = Clustering.spectral,
+    perplexity: opt.Perplexity = 30.0,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Part a picture: pixels that are close, in place and colour, stay together."""
+    with session(quiet, json) as current:
+        start = perf_counter()
+        check_count(method, segments, "--segments")
+        check_outputs([path], [(output, (".png", ".npy"))])
+        with current.stages() as stages:
+            stages.begin("reading")
+            image = read_image(path)
+            stages.begin("segments")
+            labels = _segment(image, segments, method, perplexity, seed, threads)
+            stages.begin("writing")
+            _write(output, image, labels)
+        height, width = labels.shape
+        current.report(
+            f"Parts of {path}",
+            [
+                Fact("input", "", str(path)),
+                Fact("method", "method", method.value),
+                Fact("height", "height", height),
+                Fact("width", "width", width),
+                *cluster_facts(labels.ravel(), "segments"),
+                Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
+            ],
+            [Fact("output", "Parts", str(output))],
+        )
+
+
+def _segment(
+    image: Any,
+    segments: int | None,
+    method: Clustering,
+    perplexity: float,
+    seed: int,
+    threads: int | None,
+) -> NDArray[Any]:
+    from closeknit.apps import segment_image
+
+    labels: NDArray[Any] = segment_image(
+        image,
+        n_segments=segments,
+        method=method.value,
+        perplexity=perplexity,
+        n_jobs=threads or -1,
+        random_state=seed,
+    )
+    return labels
+
+
+def _write(path: Path, image: NDArray[Any], labels: NDArray[Any]) -> None:
+    import numpy as np
+
+    from closeknit.io.extras import require
+    from closeknit.io.files import replacing
+
+    with replacing(path) as file:
+        if path.suffix.lower() == ".npy":
+            np.save(file, labels, allow_pickle=False)
+            return
+        Image = require("PIL.Image", "plot", "writing pictures needs Pillow")
+        pixels = np.round(255.0 * mean_colors(image, labels)).astype(np.uint8)
+        Image.fromarray(pixels).save(file, format="PNG")
+
+
+def mean_colors(image: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
+    """The picture with every segment in the mean of its colours; pixels without one stay.
+
+    Parameters
+    ----------
+    image : ndarray of shape (height, width) or (height, width, 3)
+    labels : ndarray of int of shape (height, width)
+        -1 stands for none.
+
+    Returns
+    -------
+    ndarray of the shape of `image`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_colors(np.array([[0.0, 1.0, 0.5]]), np.array([[0, 0, -1]]))
+    array([[0.5, 0.5, 0.5]])
+    """
+    import numpy as np
+
+    pixels = image.reshape(labels.size, -1)
+    number = labels.ravel()
+    inside = number >= 0
+    counts = np.maximum(np.bincount(number[inside]), 1)
+    out = pixels.copy()
+    for channel in range(pixels.shape[1]):
+        sums = np.bincount(number[inside], weights=pixels[inside, channel])
+        out[inside, channel] = (sums / counts)[number[inside]]
+    return out.reshape(image.shape)

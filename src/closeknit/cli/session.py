@@ -1,0 +1,135 @@
+"""What every command does alike: errors, warnings, progress and the summary at the end."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from closeknit.cli.errors import reported_errors
+from closeknit.cli.progress import Stages, showing_stages
+
+__all__ = ["Fact", "Session", "session"]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A line of a summary.
+
+    Parameters
+    ----------
+    key : str
+        Its name in JSON.
+    label : str
+        Its name in the table; "" leaves it out there.
+    value : object
+        Anything that JSON can hold; None is left out of the table.
+    form : str, default="{}"
+        How the table writes the value.
+
+    Examples
+    --------
+    >>> Fact("seconds", "seconds", 1.234, "{:.1f}").shown
+    '1.2'
+    """
+
+    key: str
+    label: str
+    value: Any
+    form: str = "{}"
+
+    @property
+    def shown(self) -> str:
+        """The value as the table writes it."""
+        return self.form.format(self.value)
+
+
+@dataclass(frozen=True)
+class Session:
+    """How a command talks to its user.
+
+    Parameters
+    ----------
+    quiet : bool
+        Only errors.
+    json : bool
+        The summary is one JSON object.
+    """
+
+    quiet: bool
+    json: bool
+
+    def stages(self) -> AbstractContextManager[Stages]:
+        """Show progress on stderr if that is a terminal."""
+        return showing_stages(not self.quiet and sys.stderr.isatty())
+
+    def warn(self, message: str) -> None:
+        """Say on stderr what the user may want to know or change."""
+        if not self.quiet:
+            print(f"closeknit: warning: {' '.join(message.split())}", file=sys.stderr)
+
+    def report(self, title: str, facts: Sequence[Fact], files: Sequence[Fact] = ()) -> None:
+        """Print the summary on stdout; `files` are those written."""
+        if self.json:
+            print(json.dumps({fact.key: fact.value for fact in (*facts, *files)}))
+        elif not self.quiet:
+            _print_table(title, facts, files)
+
+
+@contextmanager
+def session(quiet: bool, json: bool) -> Iterator[Session]:
+    """Run a command's body: whatever goes wrong in it is one line and an exit code.
+
+    Parameters
+    ----------
+    quiet, json : bool
+        As in `Session`; JSON is printed even if quiet.
+
+    Yields
+    ------
+    Session
+    """
+    with reported_errors():
+        current = Session(quiet, json)
+        with _warnings_as_lines(current):
+            yield current
+
+
+@contextmanager
+def _warnings_as_lines(current: Session) -> Iterator[None]:
+    """Collect warnings, which would break the bars, and print each once at the end."""
+    with warnings.catch_warnings(record=True) as caught:
+        # Those for programmers are not for users.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        warnings.simplefilter("ignore", FutureWarning)
+        try:
+            yield
+        finally:
+            for message in dict.fromkeys(str(warning.message) for warning in caught):
+                current.warn(message)
+
+
+def _print_table(title: str, facts: Sequence[Fact], files: Sequence[Fact]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title), title_justify="left", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right", overflow="fold")
+    for fact in facts:
+        if fact.label and fact.value is not None:
+            table.add_row(fact.label, Text(fact.shown))
+    console = Console()
+    console.print(table)
+    for fact in files:
+        if fact.value is None:
+            continue
+        for path in fact.value if isinstance(fact.value, list) else [fact.value]:
+            # In one piece, however narrow the terminal, so that it can be copied.
+            console.print(f"{fact.label}: {path}", soft_wrap=True, markup=False, highlight=False)

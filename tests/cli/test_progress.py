@@ -1,0 +1,138 @@
+"""Bars with the time left on a terminal, none elsewhere; and a warning before large work."""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from closeknit._progress import listening, tell
+from closeknit.cli import memory
+from closeknit.cli.options import AffinityOptions, Approximation
+from closeknit.cli.progress import Stages, showing_stages
+from closeknit.cli.session import Session
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals there")
+def test_a_terminal_sees_every_stage(closeknit, flowers, tmp_path):
+    import pty
+
+    (tmp_path / "new.csv").write_text("a,b,c,d\n1,2,3,4\n")
+    shown, terminal = pty.openpty()
+    with ThreadPoolExecutor(1) as reader:
+        text = reader.submit(_read_all, shown)  # at the same time: a terminal holds little
+        try:
+            outcome = closeknit(
+                "embed", flowers, "--transform", "new.csv", stderr=terminal, timeout=60
+            )
+        finally:
+            os.close(terminal)
+    assert outcome.code == 0, text.result()
+    for stage in ("reading", "neighbours", "affinities", "starting positions", "optimisation"):
+        assert stage in text.result()
+    for stage in ("writing", "new points", "quality"):
+        assert stage in text.result()
+    assert "objective" in text.result()
+
+
+def _read_all(descriptor):
+    parts = []
+    while True:
+        try:
+            part = os.read(descriptor, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(descriptor)
+    return b"".join(parts).decode()
+
+
+def test_no_bars_without_a_terminal(closeknit, flowers):
+    assert closeknit("embed", flowers, "--max-iter", 5).succeeds().stderr == ""
+
+
+def test_the_library_tells_its_stages(flowers):
+    import closeknit as ck
+    from closeknit.io import read_table
+
+    heard = []
+    with listening(lambda *what: heard.append(what)):
+        ck.TSNE(perplexity=5, max_iter=2).fit(read_table(flowers).X)
+    names = list(dict.fromkeys(stage for stage, _, _ in heard))
+    assert names == ["neighbours", "affinities", "start"]
+    neighbours = [(done, total) for stage, done, total in heard if stage == "neighbours"]
+    assert neighbours[-1][0] == neighbours[-1][1] > 0
+
+
+def test_nobody_need_listen():
+    tell("neighbours", 1, 2)
+
+
+def test_the_listener_is_gone_after_an_error():
+    heard = []
+    with pytest.raises(ZeroDivisionError), listening(lambda *what: heard.append(what)):
+        raise ZeroDivisionError
+    tell("neighbours")
+    assert heard == []
+
+
+def test_stages_count_iterations_over_all_lambdas(capsys):
+    from closeknit.minimize.progress import State
+
+    with showing_stages(True) as stages:
+        show = stages.iterations(3)
+        for iteration in (1, 2, 1, 2, 3):  # two values of λ
+            assert not show(State(iteration, 1, 0.1, None, 2.5, 1.0, 1.0, lam=0.5))
+    assert "λ 0.5, objective 2.5" in capsys.readouterr().err
+    assert stages.current == "optimisation"
+
+
+def test_stages_without_a_display_say_where_they_are():
+    stages = Stages(None)
+    assert list(stages.each("new points", "ab")) == ["a", "b"]
+    assert stages.current == "new points"
+
+
+def options(perplexity=30.0, n_neighbors=None, neighbors=Approximation.auto):
+    return AffinityOptions(perplexity, n_neighbors, "euclidean", neighbors, 0, None)
+
+
+def test_a_warning_with_a_way_out_before_large_work(monkeypatch, capsys):
+    monkeypatch.setattr(memory, "available", lambda: 2**30)
+    memory.warn_if_large(Session(False, False), (1_000_000, 50), options(), "embedding")
+    line = capsys.readouterr().err
+    assert "needs about 8.4 GiB of memory, and 1.0 GiB are free" in line
+    assert "--n-neighbors 30, with --perplexity 10" in line
+
+
+def test_no_warning_if_it_fits_or_nobody_knows(monkeypatch, capsys):
+    for free in (2**40, None):
+        monkeypatch.setattr(memory, "available", lambda free=free: free)
+        memory.warn_if_large(Session(False, False), (1_000_000, 50), options(), "embedding")
+    assert capsys.readouterr().err == ""
+
+
+def test_exact_search_among_many_points_is_questioned(monkeypatch, capsys):
+    monkeypatch.setattr(memory, "available", lambda: None)
+    exact = options(neighbors=Approximation.exact)
+    memory.warn_if_large(Session(False, False), (500_000, 50), exact, "affinities")
+    assert "--neighbors approximate" in capsys.readouterr().err
+    memory.warn_if_large(Session(True, False), (500_000, 50), exact, "affinities")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("work", "k"), [("affinities", 30), ("embedding", 90)])
+def test_the_estimate_grows_with_everything(work, k):
+    base = memory.estimate(1000, 10, k, work)
+    assert memory.estimate(2000, 10, k, work) == 2 * base
+    assert memory.estimate(1000, 20, k, work) > base
+    assert memory.estimate(1000, 10, 2 * k, work) > base
+
+
+def test_a_command_warns(closeknit, flowers):
+    before = "import closeknit.cli.memory as memory; memory.available = lambda: 1000"
+    outcome = closeknit("embed", flowers, "--max-iter", 2, before=before).succeeds()
+    assert "use fewer neighbours" in outcome.stderr
+    assert outcome.stderr.startswith("closeknit: warning: ")
