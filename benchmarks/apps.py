@@ -1,6 +1,7 @@
 """Clusterings and propagated labels on entropic affinities, beside other bandwidths and peers.
 
-    python benchmarks/apps.py [--data FOLDER] [--sets circles moons …] [--output FILE]
+    python benchmarks/apps.py [--data FOLDER] [--sets circles moons …] [--tables labels]
+                             [--output FILE]
 
 Circles, moons, blobs and digits need nothing; with --data also COIL-20, cord blood cells, and MNIST
 (5,000 points, then all 70,000). Clustering looks for the true number of classes; accuracy is that
@@ -198,11 +199,13 @@ def propagation_rows(problem: Problem) -> Iterator[str]:
 
 
 TABLES = {
-    "Spectral clustering": (
+    "clustering": (
+        "Spectral clustering",
         clustering_rows,
         "| data | graph | ARI | NMI | accuracy | seconds |\n| --- | --- | --- | --- | --- | --- |",
     ),
-    "Labels from 1 % of them": (
+    "labels": (
+        "Labels from 1 % of them",
         propagation_rows,
         "| data | graph and method | accuracy | seconds |\n| --- | --- | --- | --- |",
     ),
@@ -215,24 +218,25 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, help="folder with coil20.npz, mnist70k.npz, …")
     parser.add_argument("--sets", nargs="+", choices=SMALL + LARGE)
+    parser.add_argument("--tables", nargs="+", choices=list(TABLES), default=list(TABLES))
     parser.add_argument("--cache", type=Path, help="folder for neighbours")
     parser.add_argument("--output", type=Path)
     args = parser.parse_args()
     cache = args.cache or Path(tempfile.gettempdir()) / "closeknit-benchmarks"
     cache.mkdir(parents=True, exist_ok=True)
     sets = args.sets or (SMALL if args.data is None else SMALL + LARGE)
-    lines: dict[str, list[str]] = {title: [] for title in TABLES}
+    lines: dict[str, list[str]] = {table: [] for table in args.tables}
     for name in sets:
         problem = prepare(name, args.data, cache)
         print(f"{name}: {problem.X.shape}", flush=True)
-        for title, (rows, _) in TABLES.items():
-            for line in rows(problem):
+        for table in args.tables:
+            for line in TABLES[table][1](problem):
                 print(line, flush=True)
-                lines[title].append(line)
+                lines[table].append(line)
     if args.output:
         parts = [
-            f"## {title}\n\n" + "\n".join([TABLES[title][1], *rows])
-            for title, rows in lines.items()
+            f"## {TABLES[table][0]}\n\n" + "\n".join([TABLES[table][2], *rows])
+            for table, rows in lines.items()
         ]
         args.output.write_text("\n\n".join(parts) + "\n")
 
