@@ -231,9 +231,9 @@ def test_bad_degrees_of_freedom(dof):
 
 
 def test_stages_by_themselves():
-    """One with momentum, four with a line search, none with a homotopy of one's own."""
+    """Two with momentum, four with a line search, none with a homotopy of one's own."""
     momentum = small(ck.TSNE, max_iter=5).fit(SMALL)
-    np.testing.assert_allclose(momentum.path_.lams, [1 / 12, 1.0])
+    np.testing.assert_allclose(momentum.path_.lams, [1 / 12, 1 / 3, 1.0])
     search = small(ck.TSNE, direction="spectral", max_iter=5).fit(SMALL)
     np.testing.assert_allclose(search.path_.lams, [1 / 12, 1 / 6, 1 / 3, 1 / 1.5, 1.0])
     own = small(ck.TSNE, lam=[0.5, 1.0], max_iter=5).fit(SMALL)

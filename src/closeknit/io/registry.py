@@ -136,7 +136,7 @@ def dataclasses() -> Mapping[str, type]:
     Examples
     --------
     >>> dataclasses()["SpectralDirection"](n_neighbors=7)
-    SpectralDirection(n_neighbors=7, solver='auto', refresh=None)
+    SpectralDirection(n_neighbors=7, solver='auto', refresh=None, random_state=0)
     """
     found: dict[str, type] = {}
     for module in _MODULES:
