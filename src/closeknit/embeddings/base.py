@@ -35,6 +35,8 @@ Array = NDArray[np.float64]
 
 #: Points up to which all pairs are summed one by one; about there the grid becomes as fast.
 LARGEST_EXACT = 5000
+#: Points beyond which maps are so wide that the grid takes most of the time and memory.
+MANY = 200_000
 
 
 class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
@@ -44,8 +46,9 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
     _symmetric = True
     #: Words that `lam` may be.
     _lam_names: tuple[str, ...] = ()
-    #: Accuracy of the grid's forces. Line searches want more than momentum does.
-    _accuracy = 0.02
+    #: Accuracy of the grid's forces, up to MANY points and beyond. Line searches want more than
+    #: momentum does.
+    _accuracy = (0.02, 0.02)
 
     embedding_: Array
     history_: History
@@ -212,7 +215,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         small = n_samples <= LARGEST_EXACT or self.n_components > 3
         if self.repulsion == "exact" or (self.repulsion == "auto" and small):
             return ExactRepulsion(self.n_jobs)
-        return GridRepulsion(self._accuracy, n_jobs=self.n_jobs)
+        return GridRepulsion(self._accuracy[n_samples > MANY], n_jobs=self.n_jobs)
 
     def _check_parameters(self) -> None:
         check_n_components(self.n_components)

@@ -169,7 +169,7 @@ class TSNE(_Normalized):
         self.dof = dof
         self.exaggeration = exaggeration
 
-    _accuracy = 0.1
+    _accuracy = (0.1, 0.2)
 
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
         return objectives.TSNE(P, dof=self.dof, **options)
@@ -185,7 +185,7 @@ class TSNE(_Normalized):
     ) -> tuple[Any, Array, str | None]:
         moving = isinstance(resolve_direction(options["direction"]), Momentum)
         if self.tol == "auto":
-            options["tol"] = 2e-5 if moving else 1e-6
+            options["tol"] = 4e-5 if moving else 1e-6
         stages = self.exaggeration
         if isinstance(stages, str):
             stages = _WITH_MOMENTUM if moving else _WITH_LINE_SEARCH
