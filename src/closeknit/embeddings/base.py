@@ -157,7 +157,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
 
     def _minimize(self, objective: Objective, start: Array) -> None:
         options: dict[str, Any] = {
-            "direction": self._resolve_direction(objective.repulsion),
+            "direction": self._resolve_direction(objective),
             "max_iter": self.max_iter,
             "tol": self.tol,
             "time_limit": self.time_limit,
@@ -192,12 +192,12 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         """λ, or a list of them, where to start, and why there is no time to do so, if so."""
         return self.lam, start, None
 
-    def _resolve_direction(self, repulsion: Repulsion) -> Any:
+    def _resolve_direction(self, objective: Objective) -> Any:
         if not isinstance(self.direction, str) or self.direction != "auto":
             return self.direction
         # The strongest ten weights of a point make as good a start for L-BFGS as all, and a factor
         # that fits in memory.
-        few = isinstance(repulsion, ExactRepulsion)
+        few = isinstance(objective.repulsion, ExactRepulsion)
         return SpectralLBFGS() if few else SpectralLBFGS(n_neighbors=10, memory=10)
 
     def _resolve_repulsion(self, n_samples: int) -> Repulsion:

@@ -15,7 +15,7 @@ from closeknit.embeddings.base import BaseEmbedding
 from closeknit.kernels import student
 from closeknit.minimize import Momentum, resolve_direction
 from closeknit.objectives import Objective
-from closeknit.repulsion import ExactRepulsion, Repulsion
+from closeknit.repulsion import ExactRepulsion
 
 __all__ = ["SNE", "TSNE", "SymmetricSNE"]
 
@@ -174,11 +174,13 @@ class TSNE(_Normalized):
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
         return objectives.TSNE(P, dof=self.dof, **options)
 
-    def _resolve_direction(self, repulsion: Repulsion) -> Any:
+    def _resolve_direction(self, objective: Objective) -> Any:
         auto = isinstance(self.direction, str) and self.direction == "auto"
-        if auto and not isinstance(repulsion, ExactRepulsion):
-            return Momentum(n_jobs=self.n_jobs)
-        return super()._resolve_direction(repulsion)
+        if auto and not isinstance(objective.repulsion, ExactRepulsion):
+            # Maps of more points are wider, and steps of the same length would take longer.
+            width = max(1.0, float(np.sqrt(objective.n_samples / 70_000)))
+            return Momentum(max_step=3.0 * width, n_jobs=self.n_jobs)
+        return super()._resolve_direction(objective)
 
     def _choose_lam(
         self, objective: Objective, start: Array, options: dict[str, Any]
