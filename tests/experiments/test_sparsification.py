@@ -42,7 +42,8 @@ def test_evaluate(problem):
     for curve in experiment.evaluate(problem, (0.8, 0.9)):
         np.testing.assert_allclose(curve.sparsities, (0.8, 0.9), atol=0.01)
         assert all(np.isfinite(curve.d1))
-        assert curve.d2[1] >= curve.d2[0]
+        if curve.method != "resistance":  # which draws other edges, with other weights
+            assert curve.d2[1] >= curve.d2[0]
 
 
 def test_dip_experiment_counts():
