@@ -1,13 +1,9 @@
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 import closeknit as ck
 from closeknit.io import read_table
-
-with_apps = pytest.mark.skipif(find_spec("closeknit.apps") is None, reason="needs closeknit.apps")
 
 
 def test_a_graph_and_its_bandwidths(closeknit, flowers, tmp_path):
@@ -72,7 +68,6 @@ EntropicAffinities.fit = fit
     assert closeknit.files() == ["flowers.csv"]
 
 
-@with_apps
 def test_the_pixels_of_a_picture(closeknit, tmp_path):
     from PIL import Image
 

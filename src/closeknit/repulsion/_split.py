@@ -12,6 +12,7 @@ the incomplete gamma functions. (Ewald, 1921, did that to the potential of a cry
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,13 +47,13 @@ class _Part(Kernel):
 
     cut: float = 1.0
 
+    @abstractmethod
     def share(self, x: Array) -> Array:
         """Incomplete gamma function."""
-        raise NotImplementedError
 
+    @abstractmethod
     def share_slope(self, x: Array) -> Array:
         """Its derivative."""
-        raise NotImplementedError
 
     def K(self, t: Any) -> Array:
         u = 1.0 + np.asarray(t, dtype=np.float64) / self.scale
