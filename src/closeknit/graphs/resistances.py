@@ -110,12 +110,11 @@ class _Solver:
 
 
 def _preconditioner(L: Any) -> Any:
-    """What conjugate gradients are preconditioned by: today, the diagonal of the Laplacian."""
+    """What conjugate gradients are preconditioned by: the approximate factor of the Laplacian."""
     # Imported here because factorisations live downstream, with the minimisers.
     from closeknit.minimize.linear import factorize
 
-    degrees = L.diagonal()
-    return factorize(sparse.csr_matrix(sparse.diags(np.where(degrees > 0.0, degrees, 1.0))))
+    return factorize(sparse.csr_matrix(L), solver="approximate")
 
 
 def _dots(A: Array, B: Array) -> Array:
