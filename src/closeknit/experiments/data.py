@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit.apps.pixels import to_luv
 from closeknit.io.files import reading
 
 __all__ = ["Points", "coil", "digits", "docstrings", "mnist", "newsgroups", "photograph"]
@@ -121,38 +122,4 @@ def photograph(size: int | None = None) -> Points:
         top, left = image.shape[0] // 8, (image.shape[1] - size) // 2  # the astronaut's face
         image = image[top : top + size, left : left + size]
     i, j = np.indices(image.shape[:2]).reshape(2, -1)
-    return Points(name, np.column_stack([i, j, luv(image).reshape(-1, 3)]), image=image)
-
-
-def luv(image: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """CIE L*u*v* of red, green and blue in sRGB, under daylight (D65).
-
-    Examples
-    --------
-    >>> luv(np.array([[[255, 255, 255], [0, 0, 0]]], np.uint8)).round(1).tolist()
-    [[[100.0, 0.0, 0.0], [0.0, 0.0, 0.0]]]
-    """
-    rgb = image / 255.0
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    xyz = linear @ _TO_XYZ.T
-    white = _TO_XYZ.sum(axis=1)
-    Y = xyz[..., 1] / white[1]
-    L = np.where(Y > (6 / 29) ** 3, 116.0 * np.cbrt(Y) - 16.0, (29 / 3) ** 3 * Y)
-    uv = _chromaticity(xyz) - _chromaticity(white)
-    uv[L == 0.0] = 0.0
-    return np.concatenate([L[..., None], 13.0 * L[..., None] * uv], axis=-1) + 0.0
-
-
-_TO_XYZ = np.array(
-    [
-        [0.412453, 0.357580, 0.180423],
-        [0.212671, 0.715160, 0.072169],
-        [0.019334, 0.119193, 0.950227],
-    ]
-)
-
-
-def _chromaticity(xyz: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return u' and v'; for black, which has none, zeros."""
-    total = np.maximum(xyz @ [1.0, 15.0, 3.0], 1e-300)
-    return np.stack([4.0 * xyz[..., 0] / total, 9.0 * xyz[..., 1] / total], axis=-1)
+    return Points(name, np.column_stack([i, j, to_luv(image).reshape(-1, 3)]), image=image)
