@@ -2,10 +2,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <optional>
 #include <tuple>
 
 #include "bindings_grid.h"
+#include "close_pairs.h"
 #include "edges.h"
 #include "pairs.h"
 #include "placing.h"
@@ -82,7 +84,51 @@ static void bind_place(nb::module_& m) {
         "n_jobs"_a);
 }
 
+static Cells make_cells(const Vector<const double>& low, const Vector<const std::int64_t>& size,
+                        double side, const Matrix<const double>& points) {
+  Cells cells{static_cast<int>(points.shape(1)), {0.0, 0.0, 0.0}, side, {1, 1, 1}};
+  if (cells.d < 1 || cells.d > MAX_DIMENSIONS || low.shape(0) != points.shape(1) ||
+      size.shape(0) != points.shape(1) || !(side > 0.0))
+    throw nb::value_error("no such cells");
+  for (int c = 0; c < cells.d; ++c) {
+    cells.low[c] = low(c);
+    cells.size[c] = size(c);
+  }
+  return cells;
+}
+
+static void bind_close_pairs(nb::module_& m) {
+  m.def("crowding",
+        [](Vector<const double> low, Vector<const std::int64_t> size, double side,
+           Matrix<const double> points, int n_jobs) {
+          const Cells cells = make_cells(low, size, side, points);
+          nb::gil_scoped_release release;
+          return crowding(cells, points.data(), static_cast<std::int64_t>(points.shape(0)), n_jobs);
+        },
+        "low"_a, "size"_a, "side"_a, "points"_a, "n_jobs"_a);
+  m.def("add_close_pairs",
+        [](Vector<const double> low, Vector<const std::int64_t> size, double radius,
+           KernelCode kernel, Vector<const double> coefficients, Matrix<const double> points,
+           std::optional<Vector<const double>> weights, bool single, Vector<double> value,
+           std::optional<Matrix<double>> gradient, int n_jobs) {
+          const Cells cells = make_cells(low, size, radius, points);
+          Taper taper{make_kernel(kernel), radius, {}};
+          if (taper.kernel.family != Family::STUDENT ||
+              coefficients.shape(0) != TAPER_ORDER + 1)
+            throw nb::value_error("no such taper");
+          std::copy_n(coefficients.data(), TAPER_ORDER + 1, taper.coefficients);
+          const auto n = static_cast<std::int64_t>(points.shape(0));
+          const auto add = single ? add_close_pairs<float> : add_close_pairs<double>;
+          nb::gil_scoped_release release;
+          add(cells, taper, points.data(), n, data_or_null(weights), value.data(),
+              data_or_null(gradient), n_jobs);
+        },
+        "low"_a, "size"_a, "radius"_a, "kernel"_a, "coefficients"_a, "points"_a,
+        "weights"_a.none(), "single"_a, "value"_a, "gradient"_a.none(), "n_jobs"_a);
+}
+
 void bind_pairs(nb::module_& m) {
+  bind_close_pairs(m);
   m.def("sum_all_pairs",
         [](Matrix<const double> queries, Matrix<const double> points, bool same, KernelCode kernel,
            int want, std::optional<Vector<const double>> point_weights,

@@ -139,6 +139,20 @@ def search_cells(
     evaluated: Array,
     n_threads: int,
 ) -> None: ...
+def crowding(low: Array, size: Array, side: float, points: Array, n_jobs: int) -> float: ...
+def add_close_pairs(
+    low: Array,
+    size: Array | None,
+    radius: float,
+    kernel: tuple[int, float, float],
+    coefficients: Array,
+    points: Array,
+    weights: Array | None,
+    single: bool,
+    value: Array,
+    gradient: Array | None,
+    n_jobs: int,
+) -> None: ...
 def sum_all_pairs(
     queries: Array,
     points: Array,

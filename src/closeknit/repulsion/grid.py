@@ -8,7 +8,8 @@ regular grid, the nodes are convolved with the kernel by FFT, and φ is read off
 One scalar potential is enough: the force Σ K'(x_n − x_m) is ∇φ/2, taken of the spline itself. So
 value and force belong together exactly, as line searches want. The nodes lie on a fixed lattice
 (multiples of the spacing), so that φ does not depend on where the grid begins, and each point's own
-share is computed in closed form and left out.
+share is computed in closed form and left out. On wide maps, pairs that are close are summed one by
+one, and the grid need only follow the rest of the kernel, which is smooth (`_taper.py`).
 
 The idea of a grid with FFT is that of Linderman et al. (2019), Fast interpolation-based t-SNE; they
 convolve three or four potentials with polynomial interpolation in a fixed number of boxes.
@@ -27,9 +28,8 @@ from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.exceptions import CloseknitWarning
 from closeknit.kernels import Kernel
+from closeknit.repulsion._plan import Plan, cheapest, plans
 from closeknit.repulsion._potential import Box, KernelTransform, Potential
-from closeknit.repulsion._splines import resolution
-from closeknit.repulsion._split import split
 from closeknit.repulsion.base import PairSums
 from closeknit.repulsion.exact import ExactRepulsion, check_shapes
 
@@ -43,8 +43,6 @@ _SINGLE = 1e-4
 _REMEMBERED = 4
 #: Distance from the origin, in widths of the kernel, beyond which places between nodes blur.
 _FARTHEST = 2.0**40
-#: Width of a map, in widths of the kernel, from which splitting the kernel pays.
-_LARGE = 100.0
 
 
 @dataclass(frozen=True)
@@ -108,10 +106,8 @@ class GridRepulsion:
         X = _checked(X, None)
         if not np.isfinite(X.sum()):
             return np.full(len(X), np.nan)
-        potentials = self._potentials(X, kernel, None)
-        if potentials is None:
-            return self.exact.values(X, kernel)
-        return np.sum([potential.at_points(forces=False)[0] for potential in potentials], axis=0)
+        sums = self._sums(X, kernel, None, forces=False)
+        return self.exact.values(X, kernel) if sums is None else sums[0]
 
     def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
         """Values and forces for every n, approximately; NaN if a point is not finite.
@@ -121,14 +117,11 @@ class GridRepulsion:
         X = _checked(X, point_weights)
         if not np.isfinite(X.sum()):
             return PairSums(np.full(len(X), np.nan), force=np.full(X.shape, np.nan))
-        potentials = self._potentials(X, kernel, point_weights)
-        if potentials is None:
+        weights = None if point_weights is None else np.ascontiguousarray(point_weights, float)
+        sums = self._sums(X, kernel, weights, forces=True)
+        if sums is None:
             return self.exact.sums(X, kernel, point_weights)
-        value, gradient = potentials[0].at_points(forces=True)
-        for potential in potentials[1:]:
-            more, steeper = potential.at_points(forces=True)
-            value += more
-            gradient += steeper
+        value, gradient = sums
         gradient *= 0.5
         return PairSums(value, force=gradient)
 
@@ -146,43 +139,43 @@ class GridRepulsion:
         """Return φ over the bounding box of X in one piece, or None where no grid can serve."""
         X = _checked(X, None)
         plan = self._plan(X, kernel, whole=True)
-        return None if plan is None else self._make(X, None, *plan[0])
+        return None if plan is None else self._make(X, None, plan.kernel, plan.box)
 
-    def _potentials(
-        self, X: Array, kernel: Kernel, point_weights: Array | None
-    ) -> list[Potential] | None:
-        """Return potentials that add up to φ, or None where no grid can serve."""
-        weights = None if point_weights is None else np.ascontiguousarray(point_weights, float)
+    def _sums(
+        self, X: Array, kernel: Kernel, weights: Array | None, *, forces: bool
+    ) -> tuple[Array, Array] | None:
+        """Return φ and ∇φ at the points, or None where no grid can serve."""
         plan = self._plan(X, kernel)
-        return None if plan is None else [self._make(X, weights, *part) for part in plan]
+        if plan is None:
+            return None
+        value, gradient = self._make(X, weights, plan.kernel, plan.box).at_points(forces)
+        threads = effective_n_jobs(self.n_jobs)
+        slopes = gradient if forces else None
+        plan.add_close_pairs(X, weights, value, slopes, self.accuracy, threads)
+        return value, gradient
 
-    def _plan(
-        self, X: Array, kernel: Kernel, whole: bool = False
-    ) -> list[tuple[Kernel, Box]] | None:
-        """Lay out a grid for the kernel or each of its parts, unless they would be too large."""
+    def _plan(self, X: Array, kernel: Kernel, whole: bool = False) -> Plan | None:
+        """Choose how to sum the kernel, if there is a way that is not too large."""
         n, d = X.shape
-        if n == 0 or not 1 <= d <= 3 or resolution(kernel, self.accuracy) is None:
+        if n == 0 or not 1 <= d <= 3:
             return None
         low, high = np.empty(d), np.empty(d)
         _core.bounding_box(X, low, high, effective_n_jobs(self.n_jobs))
-        extent, farthest = float((high - low).max()), float(max(-low.min(), high.max()))
-        if farthest > _FARTHEST * kernel.width:
+        farthest = float(max(-low.min(), high.max()))
+        if kernel.smooth and farthest > _FARTHEST * kernel.width:
             _warn(f"points lie {farthest:.3g} from the origin, too far for a grid", "Move them")
             return None
-        parts = None if whole or extent < _LARGE * kernel.width else split(kernel)
-        plan, needed = [], 0.0
-        for part in parts or (kernel,):
-            scale = resolution(part, self.accuracy)
-            if scale is None:
-                return None
-            plan.append((part, Box.between(low, high, scale)))
-            # Nodes, two copies on the way through Fourier space, and the kernel's transform.
-            cells = 3.5 * float(np.prod(plan[-1][1].padded(part), dtype=float))
-            needed += cells * np.dtype(self.dtype).itemsize
-        if needed <= self.max_memory:
-            return plan
+        ways = plans(low, high, kernel, self.accuracy)
+        ways = ways[:1] if whole else ways
+        if not ways:
+            return None
+        needed = [plan.memory(np.dtype(self.dtype).itemsize) for plan in ways]
+        fitting = [plan for plan, size in zip(ways, needed, strict=True) if size <= self.max_memory]
+        if fitting:
+            return cheapest(fitting, X)
         _warn(
-            f"a map {extent:.3g} wide needs a grid of {needed / 2**30:.3g} GiB",
+            f"a map {float((high - low).max()):.3g} wide needs a grid of "
+            f"{min(needed) / 2**30:.3g} GiB",
             f"Raise max_memory={self.max_memory:.3g} or accuracy={self.accuracy:.3g}",
         )
         return None

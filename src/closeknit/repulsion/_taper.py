@@ -1,0 +1,78 @@
+"""A heavy-tailed kernel as close pairs, summed one by one, and a smooth rest for the grid.
+
+A kernel that reaches everywhere needs a grid padded to twice its length in every direction, with
+the fine spacing that its core asks for. Within a radius r the core is taken away: what stays is
+K's Taylor polynomial at r,
+
+    (1 + t/s)^−p ≈ (1 + r²/s)^−p Σ_j C(p + j − 1, j) v^j,   v = (r² − t) / (s + r²),
+
+which is K itself beyond r and as smooth as the polynomial is long at r; its grid may be as coarse
+as 0.4 r. The difference ends at r, and sums over pairs that close are exact. (Skeel, Tezcan and
+Hardy, 2002, do that to the potential of charges.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closeknit.kernels import Kernel
+
+__all__ = ["Rest"]
+
+Array = NDArray[np.float64]
+
+#: Degree of the polynomial, as in cpp/close_pairs.h.
+_ORDER = 3
+
+
+@dataclass(frozen=True)
+class Rest(Kernel):
+    """What is left of a Student kernel for the grid; there is no compiled twin."""
+
+    radius: float = 1.0
+
+    @classmethod
+    def of(cls, kernel: Kernel, radius: float) -> Rest:
+        """Take the pairs within a radius away from a kernel."""
+        name = f"{kernel.name} beyond {radius:g}"
+        return cls(name, kernel.family, kernel.scale, kernel.power, radius)
+
+    @property
+    def width(self) -> float:
+        """Where the coarsest spacing begins: at half the radius values would show an error."""
+        return 0.42 * self.radius
+
+    @property
+    def core(self) -> float:
+        """Width of the kernel that it is the rest of."""
+        return float(np.sqrt(self.scale / self.power))
+
+    @property
+    def coefficients(self) -> Array:
+        """The polynomial's."""
+        steps = np.arange(1.0, _ORDER + 1)
+        binomials = np.cumprod(np.append(1.0, (self.power + steps - 1.0) / steps))
+        return binomials * (1.0 + self.radius**2 / self.scale) ** -self.power
+
+    def K(self, t: Any) -> Array:
+        t, v = self._places(t)
+        return np.where(
+            v > 0.0, np.polyval(self.coefficients[::-1], v), (1.0 + t / self.scale) ** -self.power
+        )
+
+    def K1(self, t: Any) -> Array:
+        t, v = self._places(t)
+        slope = np.polyval(np.polyder(self.coefficients[::-1]), v) / (self.scale + self.radius**2)
+        return np.where(v > 0.0, -slope / self.K(t), -self.power / (self.scale + t))
+
+    def K2(self, t: Any) -> Array:
+        raise TypeError("what is left of a kernel has no curvature")
+
+    def _places(self, t: Any) -> tuple[Array, Array]:
+        """Return t and v."""
+        t = np.asarray(t, dtype=np.float64)
+        return t, (self.radius**2 - t) / (self.scale + self.radius**2)
