@@ -28,14 +28,14 @@ from closeknit.neighbors.result import Neighbors
 __all__ = ["ApproximateIndex", "ExactIndex", "NeighborIndex"]
 
 
-def _prefers_tree(n_samples: int, n_features: int) -> bool:
+def _prefers_tree(n_features: int) -> bool:
     """Whether a k-d tree beats sketches.
 
-    Processor time measured at k = 30: the tree wins for 20,000 Gaussian points in 6 dimensions and
-    loses in 8 (also for 80,000 points) and on covertype (10 dimensions, 140,000 points, by a factor
-    2.6). Its time should grow more slowly with the number of points; 300,000 is an extrapolation.
+    Measured at k = 30: the tree wins for 20,000 Gaussian points in 6 dimensions and loses in 8, on
+    covertype (10 dimensions, 140,000 points) by a factor 2.6, and on 300,000 points of a mixture in
+    10 dimensions by 3.6.
     """
-    return n_features <= 7 or (n_features <= 12 and n_samples > 300_000)
+    return n_features <= 7
 
 
 @runtime_checkable
@@ -174,7 +174,7 @@ class ExactIndex(_EuclideanIndex):
         "euclidean", (1 − cos)² for "cosine" and ‖x‖² + M² − 2⟨x, y⟩ for "inner_product", with M
         the largest norm of the fitted points.
     algorithm : {"auto", "tree", "sketch"}
-        "auto" takes the tree up to 7 features, and for many points up to 12.
+        "auto" takes the tree up to 7 features.
     n_jobs : int or None
         Threads; the answer does not depend on it.
     verbose : bool
@@ -213,7 +213,7 @@ class ExactIndex(_EuclideanIndex):
             return SparseEngine(points, addend, data_scale(points), n_threads, report)
         tree = self.algorithm == "tree"
         if self.algorithm == "auto":
-            tree = _prefers_tree(*points.shape)
+            tree = _prefers_tree(points.shape[1])
         if tree and addend is None:
             report(f"exact search by a k-d tree, {points.shape[0]} points")
             return TreeEngine(points, n_threads, report)
