@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <type_traits>
 #include <utility>
 
 #include "huge_pages.h"
+#include "parallel.h"
 
 namespace closeknit {
 namespace {
@@ -394,45 +394,56 @@ void ApproximateCholesky::centre(double* work, std::int64_t d) const {
       for (std::int64_t i = 0; i < d; ++i) work[t * d + i] -= means[floating_[t] * d + i];
 }
 
-// D is a number of columns, known when compiling or not.
-template <class D>
-void ApproximateCholesky::substitute(double* work, D d) const {
+// D columns at once.
+template <int D>
+void ApproximateCholesky::substitute(double* work) const {
   const std::int64_t n = this->n();
   const std::int32_t* rows = rows_.data();
   const double* values = values_.data();
   for (std::int64_t t = 0; t < n; ++t) {
-    const double* own = work + t * d;
+    const double* own = work + t * D;
     for (std::int64_t e = offsets_[t]; e < offsets_[t + 1]; ++e) {
-      double* other = work + std::int64_t{rows[e]} * d;
-      for (std::int64_t i = 0; i < d; ++i) other[i] += values[e] * own[i];
+      double* other = work + std::int64_t{rows[e]} * D;
+      for (int i = 0; i < D; ++i) other[i] += values[e] * own[i];
     }
   }
   for (std::int64_t t = n - 1; t >= 0; --t) {
-    double* own = work + t * d;
+    double* own = work + t * D;
     const double inverse = pivots_[t] > 0.0 ? 1.0 / pivots_[t] : 0.0;
-    for (std::int64_t i = 0; i < d; ++i) own[i] *= inverse;
+    for (int i = 0; i < D; ++i) own[i] *= inverse;
     for (std::int64_t e = offsets_[t]; e < offsets_[t + 1]; ++e) {
-      const double* other = work + std::int64_t{rows[e]} * d;
-      for (std::int64_t i = 0; i < d; ++i) own[i] += values[e] * other[i];
+      const double* other = work + std::int64_t{rows[e]} * D;
+      for (int i = 0; i < D; ++i) own[i] += values[e] * other[i];
     }
   }
 }
 
-void ApproximateCholesky::solve(const double* rhs, std::int64_t d, double* out) const {
+void ApproximateCholesky::solve_some(const double* rhs, std::int64_t first, std::int64_t k,
+                                     std::int64_t d, double* out) const {
   const std::int64_t n = this->n();
-  std::vector<double> work(static_cast<std::size_t>(n * d));
+  std::vector<double> work(static_cast<std::size_t>(n * k));
   for (std::int64_t t = 0; t < n; ++t)
-    std::copy_n(rhs + std::int64_t{order_[t]} * d, d, work.data() + t * d);
-  centre(work.data(), d);
-  switch (d) {
-    case 1: substitute(work.data(), std::integral_constant<std::int64_t, 1>{}); break;
-    case 2: substitute(work.data(), std::integral_constant<std::int64_t, 2>{}); break;
-    case 3: substitute(work.data(), std::integral_constant<std::int64_t, 3>{}); break;
-    default: substitute(work.data(), d);
+    std::copy_n(rhs + std::int64_t{order_[t]} * d + first, k, work.data() + t * k);
+  centre(work.data(), k);
+  switch (k) {
+    case 1: substitute<1>(work.data()); break;
+    case 2: substitute<2>(work.data()); break;
+    case 3: substitute<3>(work.data()); break;
+    default: substitute<4>(work.data());
   }
-  centre(work.data(), d);
+  centre(work.data(), k);
   for (std::int64_t t = 0; t < n; ++t)
-    std::copy_n(work.data() + t * d, d, out + std::int64_t{order_[t]} * d);
+    std::copy_n(work.data() + t * k, k, out + std::int64_t{order_[t]} * d + first);
+}
+
+void ApproximateCholesky::solve(const double* rhs, std::int64_t d, double* out, int n_jobs) const {
+  // Two columns cost no more than one, and four less than twice two.
+  const std::int64_t share = (d + n_jobs - 1) / n_jobs;
+  const std::int64_t together = std::min<std::int64_t>(std::max<std::int64_t>(share, 2), 4);
+  ThreadPool pool(d > together ? n_jobs : 1);
+  parallel_chunks(pool, d, together, [&](std::int64_t first, std::int64_t end) {
+    solve_some(rhs, first, end - first, d, out);
+  });
 }
 
 template ApproximateCholesky::ApproximateCholesky(const Laplacian<std::int32_t>&, std::uint64_t,

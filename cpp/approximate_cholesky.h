@@ -43,7 +43,7 @@ class ApproximateCholesky {
                       const std::vector<std::int32_t>& order, const Checkpoint& checkpoint);
 
   // The approximate inverse times n rows of d numbers; `out` may be `rhs`.
-  void solve(const double* rhs, std::int64_t d, double* out) const;
+  void solve(const double* rhs, std::int64_t d, double* out, int n_jobs) const;
 
   std::int64_t n() const { return static_cast<std::int64_t>(order_.size()); }
   // Entries of F with its diagonal.
@@ -60,8 +60,11 @@ class ApproximateCholesky {
   void reserve(std::int64_t n, std::int64_t n_entries);
   void find_floating();
   void centre(double* work, std::int64_t d) const;
-  template <class D>
-  void substitute(double* work, D d) const;
+  template <int D>
+  void substitute(double* work) const;
+  // The k ≤ 4 columns from the first on, of d.
+  void solve_some(const double* rhs, std::int64_t first, std::int64_t k, std::int64_t d,
+                  double* out) const;
 
   std::vector<std::int32_t> order_;     // order_[t] is the t-th vertex to go
   std::vector<std::int64_t> offsets_;   // of F's columns, without the diagonal

@@ -33,16 +33,16 @@ void bounding_box(const double* points, std::int64_t n, int d, double* low, doub
   std::vector<double> lows(n_tasks * d), highs(n_tasks * d);
   ThreadPool pool(n_jobs);
   parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    double* l = lows.data() + begin / POINTS_PER_TASK * d;
-    double* h = highs.data() + begin / POINTS_PER_TASK * d;
-    std::copy(points + begin * d, points + (begin + 1) * d, l);
-    std::copy(l, l + d, h);
-    for (std::int64_t m = begin; m < end; ++m)
-      for (int c = 0; c < d; ++c) {
+    for (int c = 0; c < d; ++c) {
+      double l = points[begin * d + c], h = l;
+      for (std::int64_t m = begin; m < end; ++m) {
         const double x = points[m * d + c];
-        l[c] = x < l[c] ? x : l[c];
-        h[c] = x > h[c] ? x : h[c];
+        l = x < l ? x : l;
+        h = x > h ? x : h;
       }
+      lows[begin / POINTS_PER_TASK * d + c] = l;
+      highs[begin / POINTS_PER_TASK * d + c] = h;
+    }
   });
   for (std::int64_t task = 0; task < n_tasks; ++task)
     for (int c = 0; c < d; ++c) {

@@ -14,18 +14,18 @@ namespace {
 constexpr std::int64_t ROWS_PER_TASK = 1024;
 
 // Sets chosen[e] for the k heaviest of the row's entries.
-template <class I>
-void choose(const Weights<I>& weights, I begin, I end, std::int64_t k, std::uint8_t* chosen,
-            std::vector<double>& scratch) {
+template <class I, class T>
+void choose(const Weights<I, T>& weights, I begin, I end, std::int64_t k, std::uint8_t* chosen,
+            std::vector<T>& scratch) {
   if (end - begin <= k) {
     std::fill(chosen + begin, chosen + end, std::uint8_t{1});
     return;
   }
   scratch.assign(weights.values + begin, weights.values + end);
   std::nth_element(scratch.begin(), scratch.begin() + (k - 1), scratch.end(), std::greater<>());
-  const double least = scratch[k - 1];
+  const T least = scratch[k - 1];
   auto ties = k - std::count_if(weights.values + begin, weights.values + end,
-                                [=](double w) { return w > least; });
+                                [=](T w) { return w > least; });
   for (I e = begin; e < end; ++e)
     chosen[e] = weights.values[e] > least || (weights.values[e] == least && ties-- > 0);
 }
@@ -37,8 +37,8 @@ std::int32_t root_of(std::vector<std::int32_t>& parent, std::int32_t v) {
 
 }  // namespace
 
-template <class I>
-std::int64_t mark_strongest(const Weights<I>& weights, std::int64_t k, std::uint8_t* keep,
+template <class I, class T>
+std::int64_t mark_strongest(const Weights<I, T>& weights, std::int64_t k, std::uint8_t* keep,
                             int n_jobs) {
   const I* indptr = weights.indptr;
   std::vector<std::uint8_t> chosen(indptr[weights.n]);
@@ -46,7 +46,7 @@ std::int64_t mark_strongest(const Weights<I>& weights, std::int64_t k, std::uint
   if (k == 0) return -1;
   ThreadPool pool(n_jobs);
   parallel_chunks(pool, weights.n, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> scratch;
+    std::vector<T> scratch;
     for (std::int64_t i = begin; i < end; ++i)
       choose(weights, indptr[i], indptr[i + 1], k, chosen.data(), scratch);
   });
@@ -71,6 +71,16 @@ std::int64_t mark_strongest(const Weights<I>& weights, std::int64_t k, std::uint
   return alone;
 }
 
+template <class I, class T>
+void sum_rows(const Weights<I, T>& weights, double* sums, int n_jobs) {
+  ThreadPool pool(n_jobs);
+  parallel_chunks(pool, weights.n, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      sums[i] = std::accumulate(weights.values + weights.indptr[i],
+                                weights.values + weights.indptr[i + 1], 0.0);
+  });
+}
+
 template <class I>
 std::int64_t label_components(const Weights<I>& weights, const double* degrees, double share,
                               std::int32_t* labels) {
@@ -93,10 +103,14 @@ std::int64_t label_components(const Weights<I>& weights, const double* degrees, 
   return count;
 }
 
-template std::int64_t mark_strongest(const Weights<std::int32_t>&, std::int64_t, std::uint8_t*,
-                                     int);
-template std::int64_t mark_strongest(const Weights<std::int64_t>&, std::int64_t, std::uint8_t*,
-                                     int);
+#define CK_INSTANTIATE(I, T)                                                                       \
+  template std::int64_t mark_strongest(const Weights<I, T>&, std::int64_t, std::uint8_t*, int);    \
+  template void sum_rows(const Weights<I, T>&, double*, int);
+CK_INSTANTIATE(std::int32_t, float)
+CK_INSTANTIATE(std::int32_t, double)
+CK_INSTANTIATE(std::int64_t, float)
+CK_INSTANTIATE(std::int64_t, double)
+#undef CK_INSTANTIATE
 template std::int64_t label_components(const Weights<std::int32_t>&, const double*, double,
                                        std::int32_t*);
 template std::int64_t label_components(const Weights<std::int64_t>&, const double*, double,

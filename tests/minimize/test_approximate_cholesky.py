@@ -357,6 +357,18 @@ def test_same_seed_same_bits():
             np.testing.assert_array_equal(y, x)
 
 
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6, 9])
+def test_columns_are_solved_alike_on_any_number_of_threads(d):
+    L = laplacian(GRAPHS["neighbours"])
+    rhs = np.random.default_rng(0).normal(size=(200, d))
+    one, two, many = (ApproximateCholesky(L, n_jobs=n).solve(rhs) for n in (1, 2, 8))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(one, many)
+    for i in range(d):
+        alone = ApproximateCholesky(L, n_jobs=1).solve(rhs[:, i])
+        np.testing.assert_allclose(one[:, i], alone, rtol=1e-12, atol=1e-12)
+
+
 def test_seeds():
     L = laplacian(GRAPHS["neighbours"])
     rhs = np.arange(200.0)

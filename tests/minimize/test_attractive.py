@@ -65,6 +65,28 @@ def test_keep_strongest_with_wide_indices_and_unsorted_rows():
     np.testing.assert_array_equal(unsorted.indices, before)
 
 
+def test_single_precision_is_taken_as_it_is():
+    """Weights are chosen among as they are, and summed and factorised in double precision."""
+    W = symmetric(40, 0).astype(np.float32)
+    kept = keep_strongest(W, 3)
+    assert kept.dtype == np.float64
+    np.testing.assert_array_equal(kept.toarray(), plain_strongest(W, 3))
+    single, double = AttractiveHessian(W, 3), AttractiveHessian(W.astype(np.float64), 3)
+    np.testing.assert_array_equal(single.degrees, double.degrees)
+    np.testing.assert_array_equal(single.matrix.toarray(), double.matrix.toarray())
+
+
+def test_row_sums_on_many_rows_and_threads():
+    W = symmetric(3000, 0, density=0.01)
+    expected = W.toarray().sum(axis=1)
+    for n_jobs in (1, 2):
+        sums = np.empty(3000)
+        _core.sum_rows(W.indptr, W.indices, W.data, sums, n_jobs)
+        np.testing.assert_allclose(sums, expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="one entry per row"):
+        _core.sum_rows(W.indptr, W.indices, W.data, np.empty(7), 1)
+
+
 def test_keep_strongest_refuses_half_a_graph():
     with pytest.raises(ValueError, match="must be symmetric, but row 0 is not as its column"):
         keep_strongest(csr_matrix(np.triu(np.ones((5, 5)), 1)), 1)

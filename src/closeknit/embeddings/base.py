@@ -198,7 +198,9 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         # The strongest ten weights of a point make as good a start for L-BFGS as all, and a factor
         # that fits in memory.
         few = isinstance(objective.repulsion, ExactRepulsion)
-        return SpectralLBFGS() if few else SpectralLBFGS(n_neighbors=10, memory=10)
+        if few:
+            return SpectralLBFGS(n_jobs=self.n_jobs)
+        return SpectralLBFGS(n_neighbors=10, memory=10, n_jobs=self.n_jobs)
 
     def _resolve_repulsion(self, n_samples: int) -> Repulsion:
         if not isinstance(self.repulsion, str):

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit import _core
+from closeknit._threads import effective_n_jobs
 from closeknit.minimize.problem import Array
 
 __all__ = ["ApproximateCholesky"]
@@ -36,6 +37,8 @@ class ApproximateCholesky:
         Not changed.
     random_state : int, RandomState or None, default=0
         The same number gives the same factor, on any number of threads.
+    n_jobs : int or None, default=-1
+        Threads that share many right-hand sides.
 
     Notes
     -----
@@ -72,12 +75,20 @@ class ApproximateCholesky:
     array([1.5, 2. , 1.5])
     """
 
-    def __init__(self, matrix: csr_matrix, random_state: Any = 0) -> None:
+    def __init__(
+        self, matrix: csr_matrix, random_state: Any = 0, *, n_jobs: int | None = -1
+    ) -> None:
+        self._n_jobs = n_jobs
         self._set(*_split(matrix), _seed(random_state), None)
 
     @classmethod
     def of_graph(
-        cls, weights: csr_matrix, excess: ArrayLike, random_state: Any = 0
+        cls,
+        weights: csr_matrix,
+        excess: ArrayLike,
+        random_state: Any = 0,
+        *,
+        n_jobs: int | None = -1,
     ) -> ApproximateCholesky:
         """Factorise diag(excess) + the Laplacian of `weights`, without rounding the row sums.
 
@@ -88,6 +99,7 @@ class ApproximateCholesky:
         excess : array-like of shape (n_samples,)
             Not negative.
         random_state : int, RandomState or None, default=0
+        n_jobs : int or None, default=-1
 
         Returns
         -------
@@ -103,6 +115,7 @@ class ApproximateCholesky:
         array([1., 2.])
         """
         factor = cls.__new__(cls)
+        factor._n_jobs = n_jobs
         factor._set(*_checked(weights, excess), _seed(random_state), None)
         return factor
 
@@ -133,6 +146,7 @@ class ApproximateCholesky:
         array([1. , 1.5])
         """
         factor = type(self).__new__(type(self))
+        factor._n_jobs = self._n_jobs
         factor._set(*_checked(weights, excess), self._seed, self._core)
         return factor
 
@@ -181,7 +195,7 @@ class ApproximateCholesky:
         shape = columns.shape
         columns = columns.reshape(n, 1 if len(shape) == 1 else shape[1])
         out = np.empty_like(columns)
-        self._core.solve(columns, out)
+        self._core.solve(columns, out, effective_n_jobs(self._n_jobs))
         return out.reshape(shape)
 
 

@@ -61,7 +61,9 @@ def keep_strongest(
 
 
 def _in_sorted_rows(weights: csr_matrix) -> csr_matrix:
-    weights = csr_matrix(weights, dtype=np.float64)
+    weights = csr_matrix(weights)
+    if weights.dtype not in (np.float32, np.float64):
+        weights = weights.astype(np.float64)
     return weights if weights.has_sorted_indices else weights.sorted_indices()
 
 
@@ -86,12 +88,13 @@ def _strongest(
 
 
 def _take(weights: csr_matrix, positions: NDArray[np.intp] | None) -> csr_matrix:
-    """Return the matrix of the entries that are stored at some positions."""
+    """Return the matrix, in double precision, of the entries that are stored at some positions."""
     if positions is None:
-        return weights
+        return weights.astype(np.float64, copy=False)
     indptr = np.searchsorted(positions, weights.indptr).astype(weights.indptr.dtype)
     return csr_matrix(
-        (weights.data[positions], weights.indices[positions], indptr), shape=weights.shape
+        (weights.data[positions].astype(np.float64), weights.indices[positions], indptr),
+        shape=weights.shape,
     )
 
 
@@ -114,6 +117,7 @@ class AttractiveHessian:
     like : AttractiveHessian or None, default=None
         The same for earlier weights. If they were stored at the same places, the edges it kept are
         kept again; :meth:`factorize` then reuses its order of elimination.
+    n_jobs : int or None, default=None
     """
 
     def __init__(
@@ -121,9 +125,12 @@ class AttractiveHessian:
         weights: csr_matrix,
         n_neighbors: int | None = None,
         like: AttractiveHessian | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         weights = _in_sorted_rows(weights)
-        degrees = np.asarray(weights.sum(axis=1)).ravel()
+        degrees = np.empty(weights.shape[0])
+        threads = effective_n_jobs(n_jobs)
+        _core.sum_rows(weights.indptr, weights.indices, weights.data, degrees, threads)
         alone = ~(degrees > 0.0)
         typical = float(degrees[~alone].mean()) if not alone.all() else 1.0
         smallest = float(degrees[~alone].min()) if not alone.all() else 1.0
@@ -131,13 +138,14 @@ class AttractiveHessian:
         # would fail without it.
         self.mu = max(_NEGLIGIBLE * smallest, 1e-14 * float(degrees.max(initial=0.0)))
         self.weights = weights
+        self._n_jobs = n_jobs
         self._kept_at: NDArray[np.intp] | None
         self._approximate: ApproximateCholesky | None = None  # the last one made, here or earlier
         if like is not None and same_pattern(weights, like.weights):
             self._kept_at = like._kept_at
             self._approximate = like._approximate
         else:
-            self._kept_at = _strongest(weights, n_neighbors)
+            self._kept_at = _strongest(weights, n_neighbors, n_jobs)
         self.kept = _take(weights, self._kept_at)
         self.degrees = np.where(alone, typical, degrees)
 
@@ -180,7 +188,9 @@ class AttractiveHessian:
         excess = 4.0 * np.maximum(cut, 0.0) + self.mu
         earlier = self._approximate
         if earlier is None:
-            self._approximate = ApproximateCholesky.of_graph(weights, excess, random_state)
+            self._approximate = ApproximateCholesky.of_graph(
+                weights, excess, random_state, n_jobs=self._n_jobs
+            )
         else:
             self._approximate = earlier.refreshed(weights, excess)
         return self._approximate
@@ -224,7 +234,9 @@ class AttractiveSolver:
         solver: str = "auto",
         refresh: int | None = None,
         random_state: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
+        self._n_jobs = n_jobs
         self._n_neighbors = n_neighbors
         self._solver = solver
         self._refresh = refresh
@@ -233,7 +245,7 @@ class AttractiveSolver:
 
     def _build(self, weights: csr_matrix, like: AttractiveHessian | None) -> None:
         self._age = 0
-        self._hessian = AttractiveHessian(weights, self._n_neighbors, like)
+        self._hessian = AttractiveHessian(weights, self._n_neighbors, like, self._n_jobs)
         self._factor = self._hessian.factorize(self._solver, self._random_state)
 
     def keep_up(self, problem: Problem, X: Array) -> None:

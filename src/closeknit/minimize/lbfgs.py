@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.inner import inner, norm
 from closeknit.minimize.problem import Array, Problem
@@ -46,10 +48,13 @@ class CurvaturePairs:
             share = rho * inner(s, q)
             q -= share * y
             shares.append(share)
-        r = initial(q)
         if self._pairs:
             _, y, rho = self._pairs[-1]
-            r = r / (rho * inner(y, initial(y)))
+            # Both at once, because a factor is read from memory for each solve.
+            r, scaled = np.split(initial(np.hstack([q, y])), 2, axis=1)
+            r = r / (rho * inner(y, scaled))
+        else:
+            r = initial(q)
         for (s, y, rho), share in zip(self._pairs, reversed(shares), strict=True):
             r += (share - rho * inner(y, r)) * s
         return r

@@ -29,6 +29,8 @@ class SpectralDirection(Direction):
         the start, as the paper does.
     random_state : int, default=0
         For the approximate factorisation; the same number gives the same steps.
+    n_jobs : int or None, default=-1
+        Threads that look for the strongest weights.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class SpectralDirection(Direction):
     solver: str = "auto"
     refresh: int | None = None
     random_state: int = 0
+    n_jobs: int | None = -1
 
     def __post_init__(self) -> None:
         check_n_neighbors(self.n_neighbors, self.refresh)
@@ -56,7 +59,13 @@ class SpectralDirection(Direction):
     def start(self, problem: Problem, X: Array) -> Descent:
         """Factorise at X."""
         solver = AttractiveSolver(
-            problem, X, self.n_neighbors, self.solver, self.refresh, self.random_state
+            problem,
+            X,
+            self.n_neighbors,
+            self.solver,
+            self.refresh,
+            self.random_state,
+            self.n_jobs,
         )
         return Spectral(problem, solver)
 

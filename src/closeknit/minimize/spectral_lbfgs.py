@@ -25,7 +25,7 @@ class SpectralLBFGS(Direction):
     ----------
     memory : int, default=100
         Curvature pairs kept, as in :class:`LBFGS`.
-    n_neighbors, solver, refresh, random_state
+    n_neighbors, solver, refresh, random_state, n_jobs
         As in :class:`SpectralDirection`.
 
     Examples
@@ -42,6 +42,7 @@ class SpectralLBFGS(Direction):
     solver: str = "auto"
     refresh: int | None = None
     random_state: int = 0
+    n_jobs: int | None = -1
 
     preferred_step: ClassVar[Step] = StrongWolfe(c2=0.9)
 
@@ -53,7 +54,13 @@ class SpectralLBFGS(Direction):
     def start(self, problem: Problem, X: Array) -> Descent:
         """Factorise at X, and begin without any pair."""
         solver = AttractiveSolver(
-            problem, X, self.n_neighbors, self.solver, self.refresh, self.random_state
+            problem,
+            X,
+            self.n_neighbors,
+            self.solver,
+            self.refresh,
+            self.random_state,
+            self.n_jobs,
         )
         return _SpectralQuasiNewton(problem, self.memory, solver)
 
