@@ -13,7 +13,7 @@ from closeknit import objectives
 from closeknit.embeddings._document import document
 from closeknit.embeddings.base import BaseEmbedding
 from closeknit.kernels import student
-from closeknit.minimize import Momentum, resolve_direction
+from closeknit.minimize import Direction, Momentum, SpectralMomentum, resolve_direction
 from closeknit.objectives import Objective
 from closeknit.repulsion import ExactRepulsion
 
@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 #: once.
 _WITH_LINE_SEARCH = ((12.0, 50), (6.0, 30), (3.0, 30), (1.5, 30))
 _WITH_MOMENTUM = ((12.0, 30), (3.0, 30))
+_WITH_SPECTRAL_MOMENTUM = ((12.0, 15), (4.0, 8), (2.0, 8))
 
 
 class _Normalized(BaseEmbedding):
@@ -93,8 +94,9 @@ class TSNE(_Normalized):
     exaggeration : "auto" or sequence of (float, int), default="auto"
         Short stages before the minimisation proper, each a factor by which attraction is
         exaggerated, that is λ divided, and its iterations: early exaggeration is a homotopy in λ.
-        ``"auto"`` is ``((12, 30), (3, 30))`` with momentum, else ``((12, 50), (6, 30), (3, 30),
-        (1.5, 30))``. Not used if `lam` is a list.
+        ``"auto"`` is ``((12, 30), (3, 30))`` with momentum, ``((12, 15), (4, 8), (2, 8))`` with
+        spectral momentum, else ``((12, 50), (6, 30), (3, 30), (1.5, 30))``. Not used if `lam` is a
+        list.
 
     Attributes
     ----------
@@ -104,6 +106,9 @@ class TSNE(_Normalized):
 
     Notes
     -----
+    Beyond 5,000 points training is by momentum. ``direction="spectral-momentum"`` takes half the
+    iterations and ends at lower divergences on wider maps, which keep a little fewer neighbours.
+
     The classical training, for comparison with other programs, whose learning rate n / exaggeration
     is a rate of 0.25 here::
 
@@ -185,12 +190,11 @@ class TSNE(_Normalized):
     def _choose_lam(
         self, objective: Objective, start: Array, options: dict[str, Any]
     ) -> tuple[Any, Array, str | None]:
-        moving = isinstance(resolve_direction(options["direction"]), Momentum)
+        tol, stages = _schedule(resolve_direction(options["direction"]))
         if self.tol == "auto":
-            options["tol"] = 4e-5 if moving else 1e-6
-        stages = self.exaggeration
-        if isinstance(stages, str):
-            stages = _WITH_MOMENTUM if moving else _WITH_LINE_SEARCH
+            options["tol"] = tol
+        if not isinstance(self.exaggeration, str):
+            stages = self.exaggeration
         if np.ndim(self.lam) > 0 or self.lam == 0.0 or len(stages) == 0:
             return self.lam, start, None
         early = [(self.lam / factor, min(n, self.max_iter)) for factor, n in stages]
@@ -222,6 +226,15 @@ class TSNE(_Normalized):
                 f"exaggeration={self.exaggeration!r} must fall from factor to factor, and end "
                 "above 1"
             )
+
+
+def _schedule(direction: Direction) -> tuple[float, Any]:
+    """Return the tolerance and the stages of exaggeration that suit a direction."""
+    if isinstance(direction, Momentum):
+        return 4e-5, _WITH_MOMENTUM
+    if isinstance(direction, SpectralMomentum):
+        return 1e-4, _WITH_SPECTRAL_MOMENTUM
+    return 1e-6, _WITH_LINE_SEARCH
 
 
 class SNE(_Normalized):

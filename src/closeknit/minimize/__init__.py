@@ -6,7 +6,7 @@
         problem                          E, its gradient and parts of its Hessian (problem.py)
         direction   B P = −G             gradient, fixed point, diagonal Hessian, conjugate
                                          gradients, L-BFGS, spectral, SD−, spectral L-BFGS,
-                                         momentum
+                                         momentum, spectral momentum
         × step      X ← X + αP           backtracking, strong Wolfe, fixed (steps.py)
     homotopy(problem_at, lams, X0, …)    the same along an increasing λ
 
@@ -51,6 +51,7 @@ from closeknit.minimize.directions import (
     SpectralDirection,
     SpectralLBFGS,
     SpectralMinus,
+    SpectralMomentum,
     resolve_direction,
 )
 from closeknit.minimize.history import History
@@ -78,6 +79,7 @@ __all__ = [
     "SpectralDirection",
     "SpectralLBFGS",
     "SpectralMinus",
+    "SpectralMomentum",
     "Springs",
     "State",
     "Step",

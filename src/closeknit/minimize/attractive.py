@@ -22,8 +22,11 @@ __all__ = [
     "AttractiveHessian",
     "AttractiveSolver",
     "check_n_neighbors",
+    "in_sorted_rows",
     "keep_strongest",
     "same_weights",
+    "strongest_entries",
+    "take_entries",
 ]
 
 #: μ over the smallest degree, as in the paper (section 2); also the share of a point's degree below
@@ -56,18 +59,19 @@ def keep_strongest(
     -------
     csr_matrix
     """
-    weights = _in_sorted_rows(weights)
-    return _take(weights, _strongest(weights, n_neighbors, n_jobs))
+    weights = in_sorted_rows(weights)
+    return take_entries(weights, strongest_entries(weights, n_neighbors, n_jobs))
 
 
-def _in_sorted_rows(weights: csr_matrix) -> csr_matrix:
+def in_sorted_rows(weights: csr_matrix) -> csr_matrix:
+    """Return the matrix with ascending rows of floats, itself if it has them."""
     weights = csr_matrix(weights)
     if weights.dtype not in (np.float32, np.float64):
         weights = weights.astype(np.float64)
     return weights if weights.has_sorted_indices else weights.sorted_indices()
 
 
-def _strongest(
+def strongest_entries(
     weights: csr_matrix, n_neighbors: int | None, n_jobs: int | None = None
 ) -> NDArray[np.intp] | None:
     """Return where the edges to keep are stored, or None for all."""
@@ -87,7 +91,7 @@ def _strongest(
     return np.flatnonzero(keep)
 
 
-def _take(weights: csr_matrix, positions: NDArray[np.intp] | None) -> csr_matrix:
+def take_entries(weights: csr_matrix, positions: NDArray[np.intp] | None) -> csr_matrix:
     """Return the matrix, in double precision, of the entries that are stored at some positions."""
     if positions is None:
         return weights.astype(np.float64, copy=False)
@@ -127,7 +131,7 @@ class AttractiveHessian:
         like: AttractiveHessian | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        weights = _in_sorted_rows(weights)
+        weights = in_sorted_rows(weights)
         degrees = np.empty(weights.shape[0])
         threads = effective_n_jobs(n_jobs)
         _core.sum_rows(weights.indptr, weights.indices, weights.data, degrees, threads)
@@ -145,8 +149,8 @@ class AttractiveHessian:
             self._kept_at = like._kept_at
             self._approximate = like._approximate
         else:
-            self._kept_at = _strongest(weights, n_neighbors, n_jobs)
-        self.kept = _take(weights, self._kept_at)
+            self._kept_at = strongest_entries(weights, n_neighbors, n_jobs)
+        self.kept = take_entries(weights, self._kept_at)
         self.degrees = np.where(alone, typical, degrees)
 
         label, floats = _floating_components(self.kept, degrees)

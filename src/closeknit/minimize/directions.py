@@ -12,6 +12,7 @@ from closeknit.minimize.momentum import Momentum
 from closeknit.minimize.spectral import SpectralDirection
 from closeknit.minimize.spectral_lbfgs import SpectralLBFGS
 from closeknit.minimize.spectral_minus import SpectralMinus
+from closeknit.minimize.spectral_momentum import SpectralMomentum
 
 __all__ = [
     "DIRECTIONS",
@@ -26,6 +27,7 @@ __all__ = [
     "SpectralDirection",
     "SpectralLBFGS",
     "SpectralMinus",
+    "SpectralMomentum",
     "resolve_direction",
 ]
 
@@ -39,6 +41,7 @@ DIRECTIONS: dict[str, type[Direction]] = {
     "spectral-minus": SpectralMinus,
     "spectral-lbfgs": SpectralLBFGS,
     "momentum": Momentum,
+    "spectral-momentum": SpectralMomentum,
 }
 
 
@@ -49,7 +52,7 @@ def resolve_direction(direction: str | Direction) -> Direction:
     --------
     >>> from closeknit.minimize.directions import resolve_direction
     >>> resolve_direction("spectral")
-    SpectralDirection(n_neighbors=None, solver='auto', refresh=None, random_state=0)
+    SpectralDirection(n_neighbors=None, solver='auto', refresh=None, random_state=0, n_jobs=-1)
     """
     if isinstance(direction, Direction):
         return direction

@@ -13,7 +13,7 @@ from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import Array, Problem
 from closeknit.minimize.steps import FixedStep, Step
 
-__all__ = ["Momentum"]
+__all__ = ["Momentum", "Moving"]
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,12 @@ class Momentum(Direction):
     def start(self, problem: Problem, X: Array) -> Descent:
         """Begin at rest."""
         degree = float(problem.attractive_weights(X).sum()) / len(X)
-        return _Moving(problem, self, self.rate / degree if degree > 0.0 else self.rate, X.shape)
+        return Moving(problem, self, self.rate / degree if degree > 0.0 else self.rate, X.shape)
 
 
-class _Moving(Descent):
+class Moving(Descent):
+    """Momentum at work; derived classes may bend the gradient first."""
+
     def __init__(
         self, problem: Problem, rule: Momentum, rate: float, shape: tuple[int, ...]
     ) -> None:
