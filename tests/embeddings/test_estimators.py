@@ -515,7 +515,7 @@ def test_verbose_speaks_on_stderr_only(model, capsys):
 
 
 @each_nonlinear
-@pytest.mark.parametrize("direction", [d for d in DIRECTIONS if d != "momentum"])
+@pytest.mark.parametrize("direction", [name for name, cls in DIRECTIONS.items() if cls.monotone])
 def test_every_direction_decreases_the_objective(model, direction):
     stages = {"exaggeration": ()} if model is ck.TSNE else {}
     lam = {} if model in NORMALIZED else {"lam": 1.0}

@@ -52,6 +52,17 @@ def test_eigenmaps_of_a_curve_order_it():
     assert abs(np.corrcoef(rank, np.arange(150))[0, 1]) > 0.999
 
 
+@pytest.mark.parametrize("model", [ck.TSNE, ck.TElasticEmbedding])
+@pytest.mark.parametrize("repulsion", ["exact", "grid"])
+def test_clusters_that_hardly_know_each_other_stay_in_sight(model, repulsion, digits):
+    """At a low perplexity digits fall apart; line searches put them millions of units away."""
+    Z, _ = digits(600)
+    emb = model(perplexity=5.0, repulsion=repulsion, random_state=0).fit(Z)
+    away = np.linalg.norm(emb.embedding_ - np.median(emb.embedding_, axis=0), axis=1)
+    assert away.max() < 4.0 * np.median(away)
+    assert away.max() < 500.0
+
+
 @pytest.fixture(scope="module")
 def swiss_roll():
     from sklearn.datasets import make_swiss_roll

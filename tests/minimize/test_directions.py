@@ -21,8 +21,8 @@ from closeknit.minimize import (
 from closeknit.minimize.attractive import AttractiveHessian, keep_strongest
 from closeknit.minimize.directions import DIRECTIONS
 
-#: Momentum may go uphill, and has tests of its own.
-NAMES = [name for name in DIRECTIONS if name != "momentum"]
+#: Those of momentum may go uphill, and have tests of their own.
+NAMES = [name for name, cls in DIRECTIONS.items() if cls.monotone]
 
 
 def direction_at(direction, problem, X):

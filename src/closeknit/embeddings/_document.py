@@ -28,8 +28,10 @@ _PARAMETERS = """
         (homotopy); the last is the model's.
     max_iter : int, default=1000
         Most iterations, per λ.
-    tol : {tol}
-        Relative decrease of the objective per iteration below which it has converged.
+    tol : "auto" or float, default="auto"
+        Relative decrease of the objective per iteration below which it has converged. ``"auto"`` is
+        1e-6 where there is a line search, 4e-5 with momentum, and with spectral momentum 1e-5, or
+        1e-4 beyond 5,000 points.
     time_limit : float or None, default=None
         Seconds after which the best embedding so far is returned.
     callback : callable or None, default=None
@@ -61,11 +63,10 @@ _ATTRIBUTES = """
 def document(
     cls: type,
     lam: str = "float or list of float, default=1.0",
-    tol: str = "float, default=1e-6",
 ) -> type:
     """Fill the parameters and attributes that all estimators share into a class's docstring."""
     assert cls.__doc__ is not None
-    cls.__doc__ = cls.__doc__.replace(
-        "\n    <parameters>", _PARAMETERS.format(lam=lam, tol=tol)
-    ).replace("\n    <attributes>", _ATTRIBUTES)
+    cls.__doc__ = cls.__doc__.replace("\n    <parameters>", _PARAMETERS.format(lam=lam)).replace(
+        "\n    <attributes>", _ATTRIBUTES
+    )
     return cls

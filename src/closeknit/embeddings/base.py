@@ -24,7 +24,16 @@ from closeknit.embeddings.initialize import initial_embedding
 from closeknit.embeddings.mixin import EmbeddingMixin
 from closeknit.embeddings.out_of_sample import place
 from closeknit.graphs import symmetrize
-from closeknit.minimize import History, SpectralLBFGS, homotopy, minimize
+from closeknit.minimize import (
+    Direction,
+    History,
+    Momentum,
+    SpectralLBFGS,
+    SpectralMomentum,
+    homotopy,
+    minimize,
+    resolve_direction,
+)
 from closeknit.objectives import Objective
 from closeknit.repulsion import ExactRepulsion, GridRepulsion, Repulsion
 
@@ -66,7 +75,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         repulsion: Any = "auto",
         lam: Any = 1.0,
         max_iter: int = 1000,
-        tol: Any = 1e-6,
+        tol: Any = "auto",
         time_limit: float | None = None,
         callback: Any = None,
         n_jobs: int | None = -1,
@@ -156,10 +165,11 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         return place(Q, self.embedding_, self._kernel, weight, potential, n_jobs=self.n_jobs)
 
     def _minimize(self, objective: Objective, start: Array) -> None:
+        direction = resolve_direction(self._resolve_direction(objective))
         options: dict[str, Any] = {
-            "direction": self._resolve_direction(objective),
+            "direction": direction,
             "max_iter": self.max_iter,
-            "tol": self.tol,
+            "tol": _tolerance(direction, objective) if self.tol == "auto" else self.tol,
             "time_limit": self.time_limit,
             "callback": each_iteration(self, self.callback),
             "verbose": self.verbose,
@@ -231,3 +241,14 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
             raise ValueError(f"lam={self.lam} must not be negative")
         if self.max_iter < 0:
             raise ValueError(f"max_iter={self.max_iter} must not be negative")
+        if isinstance(self.tol, str) and self.tol != "auto":
+            raise ValueError(f"tol={self.tol!r} must be 'auto' or a number")
+
+
+def _tolerance(direction: Direction, objective: Objective) -> float:
+    """Return the decrease below which going on is not worth its time."""
+    if isinstance(direction, Momentum):
+        return 4e-5
+    if isinstance(direction, SpectralMomentum):
+        return 1e-5 if isinstance(objective.repulsion, ExactRepulsion) else 1e-4
+    return 1e-6

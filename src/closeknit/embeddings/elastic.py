@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from closeknit import objectives
 from closeknit.embeddings._document import document
 from closeknit.embeddings.base import BaseEmbedding
-from closeknit.minimize import minimize
+from closeknit.minimize import SpectralMomentum, minimize
 from closeknit.objectives import Objective
 
 __all__ = ["ElasticEmbedding", "TElasticEmbedding"]
@@ -50,7 +50,7 @@ class _Elastic(BaseEmbedding):
         lam: Any = "auto",
         repulsive_weights: str | ArrayLike | None = None,
         max_iter: int = 1000,
-        tol: float = 1e-6,
+        tol: Any = "auto",
         time_limit: float | None = None,
         callback: Any = None,
         n_jobs: int | None = -1,
@@ -194,6 +194,12 @@ class TElasticEmbedding(_Elastic):
 
     _twin = objectives.TSNE
     _model = objectives.TElasticEmbedding
+
+    def _resolve_direction(self, objective: Objective) -> Any:
+        if not isinstance(self.direction, str) or self.direction != "auto":
+            return self.direction
+        # Line searches would throw clusters out as far as they would t-SNE's.
+        return SpectralMomentum(n_jobs=self.n_jobs)
 
 
 for _cls in (ElasticEmbedding, TElasticEmbedding):

@@ -13,7 +13,7 @@ from closeknit import objectives
 from closeknit.embeddings._document import document
 from closeknit.embeddings.base import BaseEmbedding
 from closeknit.kernels import student
-from closeknit.minimize import Direction, Momentum, SpectralMomentum, resolve_direction
+from closeknit.minimize import Direction, Momentum, SpectralMomentum
 from closeknit.objectives import Objective
 from closeknit.repulsion import ExactRepulsion
 
@@ -106,8 +106,9 @@ class TSNE(_Normalized):
 
     Notes
     -----
-    Beyond 5,000 points training is by momentum. ``direction="spectral-momentum"`` takes half the
-    iterations and ends at lower divergences on wider maps, which keep a little fewer neighbours.
+    Up to 5,000 points training is by spectral momentum, beyond by momentum. Spectral momentum takes
+    half the iterations and ends at lower divergences on wider maps; those of many points keep a
+    little fewer neighbours.
 
     The classical training, for comparison with other programs, whose learning rate n / exaggeration
     is a rate of 0.25 here::
@@ -180,21 +181,22 @@ class TSNE(_Normalized):
         return objectives.TSNE(P, dof=self.dof, **options)
 
     def _resolve_direction(self, objective: Objective) -> Any:
-        auto = isinstance(self.direction, str) and self.direction == "auto"
-        if auto and not isinstance(objective.repulsion, ExactRepulsion):
-            # Maps of more points are wider, and steps of the same length would take longer.
-            width = max(1.0, float(np.sqrt(objective.n_samples / 70_000)))
-            return Momentum(max_step=3.0 * width, n_jobs=self.n_jobs)
-        return super()._resolve_direction(objective)
+        if not isinstance(self.direction, str) or self.direction != "auto":
+            return self.direction
+        # Line searches would find the lowest divergences, with clusters that have hardly a weight
+        # in common millions of units apart.
+        if isinstance(objective.repulsion, ExactRepulsion):
+            return SpectralMomentum(n_jobs=self.n_jobs)
+        # Maps of more points are wider, and steps of the same length would take longer.
+        width = max(1.0, float(np.sqrt(objective.n_samples / 70_000)))
+        return Momentum(max_step=3.0 * width, n_jobs=self.n_jobs)
 
     def _choose_lam(
         self, objective: Objective, start: Array, options: dict[str, Any]
     ) -> tuple[Any, Array, str | None]:
-        tol, stages = _schedule(resolve_direction(options["direction"]))
-        if self.tol == "auto":
-            options["tol"] = tol
-        if not isinstance(self.exaggeration, str):
-            stages = self.exaggeration
+        stages = self.exaggeration
+        if isinstance(stages, str):
+            stages = _stages(options["direction"])
         if np.ndim(self.lam) > 0 or self.lam == 0.0 or len(stages) == 0:
             return self.lam, start, None
         early = [(self.lam / factor, min(n, self.max_iter)) for factor, n in stages]
@@ -205,8 +207,6 @@ class TSNE(_Normalized):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         student(self.dof)
-        if isinstance(self.tol, str) and self.tol != "auto":
-            raise ValueError(f"tol={self.tol!r} must be 'auto' or a number")
         if isinstance(self.exaggeration, str):
             if self.exaggeration == "auto":
                 return
@@ -228,13 +228,11 @@ class TSNE(_Normalized):
             )
 
 
-def _schedule(direction: Direction) -> tuple[float, Any]:
-    """Return the tolerance and the stages of exaggeration that suit a direction."""
+def _stages(direction: Direction) -> Any:
+    """Return the stages of exaggeration that suit a direction."""
     if isinstance(direction, Momentum):
-        return 4e-5, _WITH_MOMENTUM
-    if isinstance(direction, SpectralMomentum):
-        return 1e-4, _WITH_SPECTRAL_MOMENTUM
-    return 1e-6, _WITH_LINE_SEARCH
+        return _WITH_MOMENTUM
+    return _WITH_SPECTRAL_MOMENTUM if isinstance(direction, SpectralMomentum) else _WITH_LINE_SEARCH
 
 
 class SNE(_Normalized):
@@ -274,6 +272,5 @@ class SNE(_Normalized):
         return float(self.lam_ * (1.0 / sums).mean())
 
 
-for _cls in (SymmetricSNE, SNE):
+for _cls in (SymmetricSNE, TSNE, SNE):
     document(_cls)
-document(TSNE, tol='"auto" or float, default="auto"')
