@@ -85,8 +85,7 @@ def _load(perplexity: float) -> tuple[NDArray[Any], NDArray[Any]]:
 def _model(perplexity: float, seed: int, threads: int | None) -> Any:
     from closeknit import TSNE
 
-    # The grid, made for many points, is quicker even for these.
-    return TSNE(perplexity=perplexity, repulsion="grid", random_state=seed, n_jobs=threads or -1)
+    return TSNE(perplexity=perplexity, random_state=seed, n_jobs=threads or -1)
 
 
 def _facts(

@@ -30,8 +30,7 @@ _PARAMETERS = """
         Most iterations, per λ.
     tol : "auto" or float, default="auto"
         Relative decrease of the objective per iteration below which it has converged. ``"auto"`` is
-        1e-6 where there is a line search, 4e-5 with momentum, and with spectral momentum 1e-5, or
-        1e-4 beyond 5,000 points.
+        1e-6 where there is a line search, 4e-5 with momentum and 1e-4 with spectral momentum.
     time_limit : float or None, default=None
         Seconds after which the best embedding so far is returned.
     callback : callable or None, default=None

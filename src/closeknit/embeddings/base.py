@@ -169,7 +169,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         options: dict[str, Any] = {
             "direction": direction,
             "max_iter": self.max_iter,
-            "tol": _tolerance(direction, objective) if self.tol == "auto" else self.tol,
+            "tol": _tolerance(direction) if self.tol == "auto" else self.tol,
             "time_limit": self.time_limit,
             "callback": each_iteration(self, self.callback),
             "verbose": self.verbose,
@@ -245,10 +245,8 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
             raise ValueError(f"tol={self.tol!r} must be 'auto' or a number")
 
 
-def _tolerance(direction: Direction, objective: Objective) -> float:
+def _tolerance(direction: Direction) -> float:
     """Return the decrease below which going on is not worth its time."""
     if isinstance(direction, Momentum):
         return 4e-5
-    if isinstance(direction, SpectralMomentum):
-        return 1e-5 if isinstance(objective.repulsion, ExactRepulsion) else 1e-4
-    return 1e-6
+    return 1e-4 if isinstance(direction, SpectralMomentum) else 1e-6
