@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "binning.h"
 #include "dispatch.h"
 #include "kernels_close.h"
 #include "parallel.h"
@@ -23,31 +24,14 @@ struct Order {
 
 Order sort_by_cell(const Cells& cells, const double* points, std::int64_t n, ThreadPool& pool) {
   const std::int64_t columns = cells.size[cells.d - 1], n_rows = cells.n_rows();
-  const std::int64_t n_tasks = (n + POINTS_PER_TASK - 1) / POINTS_PER_TASK;
-  std::vector<std::int64_t> cell(n), by_row(n), row_starts(n_rows + 1), places(n_tasks * n_rows, 0);
-  parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t* counts = places.data() + begin / POINTS_PER_TASK * n_rows;
-    for (std::int64_t m = begin; m < end; ++m) {
-      const double* x = points + m * cells.d;
-      const std::int64_t row = cells.row(x);
-      cell[m] = row * columns + cells.along(cells.d - 1, x[cells.d - 1]);
-      ++counts[row];
-    }
-  });
-  std::int64_t place = 0;
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    row_starts[row] = place;
-    for (std::int64_t task = 0; task < n_tasks; ++task) {
-      const std::int64_t count = places[task * n_rows + row];
-      places[task * n_rows + row] = place;
-      place += count;
-    }
-  }
-  row_starts[n_rows] = place;
-  parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t* next = places.data() + begin / POINTS_PER_TASK * n_rows;
-    for (std::int64_t m = begin; m < end; ++m) by_row[next[cell[m] / columns]++] = m;
-  });
+  std::vector<std::int64_t> cell(n), by_row(n), row_starts(n_rows + 1);
+  const auto row_of = [&](std::int64_t m) {
+    const double* x = points + m * cells.d;
+    const std::int64_t row = cells.row(x);
+    cell[m] = row * columns + cells.along(cells.d - 1, x[cells.d - 1]);
+    return row;
+  };
+  sort_into_bins(n, n_rows, row_of, by_row.data(), row_starts.data(), pool);
   Order order{std::vector<std::int64_t>(n), std::vector<std::int64_t>(n_rows * columns + 1)};
   pool.run(n_rows, [&](std::int64_t row) {
     std::vector<std::int64_t> next(columns + 1, 0);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "binning.h"
 #include "dispatch.h"
 #include "kernels_grid.h"
 #include "parallel.h"
@@ -55,32 +56,9 @@ std::int64_t n_strips(const Grid& grid) { return (grid.size[0] + STRIP - 1) / ST
 
 void sort_into_strips(const Grid& grid, const double* points, std::int64_t n, const Strips& strips,
                       int n_jobs) {
-  const std::int64_t n_bins = n_strips(grid);
-  const std::int64_t n_tasks = (n + POINTS_PER_TASK - 1) / POINTS_PER_TASK;
-  std::vector<std::int64_t> places(n_tasks * n_bins, 0);
-  std::vector<std::int32_t> bins(n);
   ThreadPool pool(n_jobs);
-  parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t* counts = places.data() + begin / POINTS_PER_TASK * n_bins;
-    for (std::int64_t m = begin; m < end; ++m) {
-      bins[m] = static_cast<std::int32_t>(strip_of(grid, points[m * grid.d]));
-      ++counts[bins[m]];
-    }
-  });
-  std::int64_t place = 0;
-  for (std::int64_t bin = 0; bin < n_bins; ++bin) {
-    strips.starts[bin] = place;
-    for (std::int64_t task = 0; task < n_tasks; ++task) {
-      const std::int64_t count = places[task * n_bins + bin];
-      places[task * n_bins + bin] = place;
-      place += count;
-    }
-  }
-  strips.starts[n_bins] = place;
-  parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t* next = places.data() + begin / POINTS_PER_TASK * n_bins;
-    for (std::int64_t m = begin; m < end; ++m) strips.order[next[bins[m]]++] = m;
-  });
+  const auto strip = [&](std::int64_t m) { return strip_of(grid, points[m * grid.d]); };
+  sort_into_bins(n, n_strips(grid), strip, strips.order, strips.starts, pool);
 }
 
 template <class T>
