@@ -148,10 +148,7 @@ def embed(
         ),
     ] = None,
     kind: opt.Kind = opt.InputKind.auto,
-    save_model: Annotated[
-        Path | None,
-        typer.Option("--save-model", help="Keep the fitted model.", show_default=False),
-    ] = None,
+    save_model: opt.SaveModel = None,
     new: Annotated[
         list[Path] | None,
         typer.Option(

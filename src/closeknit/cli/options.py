@@ -27,6 +27,7 @@ __all__ = [
     "OnMissing",
     "Perplexity",
     "Quiet",
+    "SaveModel",
     "Seed",
     "Threads",
 ]
@@ -145,6 +146,15 @@ Neighbors = Annotated[
         "--neighbors",
         help="How to find neighbours; auto is exact up to 20,000 points.",
         rich_help_panel=_AFFINITIES,
+    ),
+]
+SaveModel = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-model",
+        metavar="FILE",
+        help="Keep the fitted model, for closeknit.io.load.",
+        show_default=False,
     ),
 ]
 Seed = Annotated[
