@@ -189,7 +189,7 @@ def test_in_the_place_of_scanpy_s_own_graph(adata):
 
 
 def test_parameters_have_scanpy_s_names(adata):
-    """What sc.pp.neighbors and sc.tl.tsne of scanpy 1.11 and later write, as far as it means something."""
+    """What sc.pp.neighbors and sc.tl.tsne write, where it means something here."""
     ck.io.anndata.affinities(adata, perplexity=10, n_pcs=5, random_state=0)
     ck.io.anndata.tsne(adata, max_iter=2)
     assert adata.uns["entropic"].keys() == {"connectivities_key", "distances_key", "params"}

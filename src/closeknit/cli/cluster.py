@@ -91,7 +91,8 @@ def cluster(
             table = read(data)
             given = holds_affinities(kind, table.X)
             if not given:
-                warn_if_large(current, table.X.shape, options, "affinities")
+                work = "modes" if method is Clustering.meanshift else "graph"
+                warn_if_large(current, table.X.shape, options, work)
             stages.begin("clusters")
             estimator = _make(method, options, clusters, given)
             labels = _fit(estimator, table, given)

@@ -266,7 +266,8 @@ class _Job:
 
             # The rows of SNE are distributions; the other models take one for all pairs.
             return (X if self.method is Method.sne else symmetrize(X)), True
-        warn_if_large(self.session, X.shape, self.affinity, "embedding")
+        light = self.method in (Method.tsne, Method.eigenmaps)
+        warn_if_large(self.session, X.shape, self.affinity, "graph" if light else "spectral")
         return X, False
 
     def _write(self, estimator: Any, table: Table, colors: dict[str, Any]) -> None:

@@ -105,7 +105,7 @@ def sparsify(
             table = read(data)
             given = _given(table, kind, metric)
             if given == "data":
-                warn_if_large(current, table.X.shape, options, "affinities")
+                warn_if_large(current, table.X.shape, options, "graph")
             stages.begin("edges")
             estimator = _make(method, options, sparsity, given).fit(table.X)
             stages.begin("writing")
