@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from closeknit import objectives
 from closeknit.embeddings._document import document
+from closeknit.embeddings._validation import check_number
 from closeknit.embeddings.base import BaseEmbedding
 from closeknit.kernels import student
 from closeknit.minimize import Momentum, resolve_direction
@@ -170,6 +171,7 @@ class TSNE(_Normalized):
         self.exaggeration = exaggeration
 
     _accuracy = (0.1, 0.2)
+    _tol_names = ("auto",)
 
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
         return objectives.TSNE(P, dof=self.dof, **options)
@@ -200,28 +202,29 @@ class TSNE(_Normalized):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_number("dof", self.dof)
         student(self.dof)
-        if isinstance(self.tol, str) and self.tol != "auto":
-            raise ValueError(f"tol={self.tol!r} must be 'auto' or a number")
-        if isinstance(self.exaggeration, str):
-            if self.exaggeration == "auto":
-                return
+        if isinstance(self.exaggeration, str) and self.exaggeration == "auto":
+            return
+        if not _are_stages(self.exaggeration):
             raise ValueError(
-                f"exaggeration={self.exaggeration!r} must be 'auto' or list pairs of a factor and "
-                "a number of iterations, such as ((12.0, 50),)"
+                f"exaggeration={self.exaggeration!r} must be 'auto' or list pairs of a positive "
+                "factor and a number of iterations, such as ((12.0, 50),); () is none"
             )
-        for stage in self.exaggeration:
-            if np.size(stage) != 2 or not (stage[0] > 0.0 and stage[1] >= 0):
-                raise ValueError(
-                    f"exaggeration={self.exaggeration!r} must list pairs of a positive factor and "
-                    "a number of iterations, such as ((12.0, 50),)"
-                )
         factors = [*[stage[0] for stage in self.exaggeration], 1.0]
         if not all(a > b for a, b in pairwise(factors)):
             raise ValueError(
                 f"exaggeration={self.exaggeration!r} must fall from factor to factor, and end "
                 "above 1"
             )
+
+
+def _are_stages(stages: Any) -> bool:
+    """Whether these are pairs of a positive factor and a whole number of iterations."""
+    try:
+        return all(factor > 0.0 and n >= 0 and n == int(n) for factor, n in stages)
+    except (TypeError, ValueError):
+        return False
 
 
 class SNE(_Normalized):
