@@ -38,26 +38,8 @@ class Clustering(StrEnum):
 
 def cluster(
     path: opt.Input,
-    clusters: Annotated[
-        int | None,
-        typer.Option(
-            "--clusters",
-            "-k",
-            min=1,
-            metavar="INTEGER",
-            help="How many clusters; meanshift finds out by itself.",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The table to write: .csv, .tsv, .parquet, .npy or .npz.",
-            show_default="INPUT-clusters.csv here",
-        ),
-    ] = None,
+    clusters: Annotated[int | None, opt.how_many("--clusters", "clusters")] = None,
+    output: Annotated[Path | None, opt.output(opt.TABLE_FILE, "INPUT-clusters.csv")] = None,
     method: Annotated[
         Clustering, typer.Option("--method", "-m", help="How to find clusters.")
     ] = Clustering.spectral,

@@ -46,15 +46,7 @@ _CLASSES = {
 
 def sparsify(
     path: opt.Input,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The sparse matrix to write: .npz (SciPy) or .mtx.",
-            show_default="INPUT-sparse.npz here",
-        ),
-    ] = None,
+    output: Annotated[Path | None, opt.output(opt.GRAPH_FILE, "INPUT-sparse.npz")] = None,
     method: Annotated[
         Sparsifier,
         typer.Option(
