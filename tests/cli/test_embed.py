@@ -177,7 +177,7 @@ def test_refusals(closeknit, in_process, flowers, tmp_path, arguments, code, say
         ("slip.csv", "a,b\n1,2\n3,oops\n", "oops"),
         ("data.xyz", "1 2", "the ending .xyz is unknown"),
         ("broken.npy", "no array", "damaged or incomplete"),
-        ("one.csv", "a,b\n1,2\n", "1"),
+        ("one.csv", "a,b\n1,2\n", "has one row"),
     ],
 )
 def test_bad_data(closeknit, in_process, tmp_path, name, content, saying):

@@ -26,6 +26,7 @@ from closeknit.cli.methods import (
     holds_affinities,
     make_estimator,
     recall,
+    stop_fact,
     transform,
 )
 from closeknit.cli.session import Fact, Session, session
@@ -60,13 +61,6 @@ _FITTING = (
     "save_model",
     "new",
 )
-#: Why a minimisation stopped, in words that need no knowledge of parameters.
-_REASONS = {
-    "tol": "it has converged",
-    "gradient_tol": "it has converged",
-    "max_iter": "--max-iter is reached",
-    "time_limit": "--time-limit is reached",
-}
 _MINIMIZING = ("lam", "max_iter", "time_limit")
 
 
@@ -279,7 +273,6 @@ class _Job:
     def _report(self, model: Any, table: Table, share: float | None, seconds: float) -> None:
         affinities = model.affinity_estimator_
         given = affinities is None
-        reason = getattr(model, "stopped_because_", None)
         facts = [
             Fact("input", "", str(self.data.path)),
             Fact("method", "method", self.method.value),
@@ -292,7 +285,7 @@ class _Job:
             Fact("objective", "objective", getattr(model, "objective_", None), "{:.6g}"),
             Fact("kl_divergence", "KL(P‖Q)", getattr(model, "kl_divergence_", None), "{:.4g}"),
             Fact("n_iter", "iterations", getattr(model, "n_iter_", None)),
-            Fact("stopped_because", "stopped because", reason, _REASONS.get(str(reason), "{}")),
+            stop_fact(model),
             Fact("neighbor_recall", "neighbours kept", share, "{:.1%}"),
             Fact("seconds", "seconds", seconds, "{:.1f}"),
         ]
