@@ -6,14 +6,17 @@ The library tells at the joints of its work; nobody listens unless the command l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
-__all__ = ["Listener", "listening", "tell"]
+__all__ = ["Listener", "listening", "tell", "telling"]
 
 #: Called with a stage's name, the parts of it that are done, and their number, 0 if not known.
 Listener = Callable[[str, int, int], None]
+
+T = TypeVar("T")
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
@@ -52,3 +55,26 @@ def tell(stage: str, done: int = 0, total: int = 0) -> None:
     listener = _listener.get()
     if listener is not None:
         listener(stage, done, total)
+
+
+def telling(stage: str, items: Sequence[T]) -> Iterator[T]:
+    """Yield the items of a stage, telling before each how many are done.
+
+    Parameters
+    ----------
+    stage : str
+    items : sequence
+
+    Examples
+    --------
+    >>> with listening(print):
+    ...     list(telling("votes", "ab"))
+    votes 0 2
+    votes 1 2
+    votes 2 2
+    ['a', 'b']
+    """
+    for done, item in enumerate(items):
+        tell(stage, done, len(items))
+        yield item
+    tell(stage, len(items), len(items))

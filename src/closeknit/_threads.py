@@ -32,8 +32,10 @@ def effective_n_jobs(n_jobs: int | None) -> int:
         import joblib
 
         return int(joblib.effective_n_jobs(None))
-    if n_jobs == 0:
-        raise ValueError("n_jobs=0 has no meaning; use -1 for all cores or a positive number")
+    if not hasattr(n_jobs, "__index__") or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs={n_jobs!r} has no meaning; use -1 for all cores or a positive integer"
+        )
     if n_jobs > 0:
         return int(n_jobs)
     return max(1, _available_cores() + 1 + int(n_jobs))

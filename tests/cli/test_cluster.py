@@ -24,6 +24,27 @@ def test_mean_shift_finds_the_number(in_process, moons, tmp_path):
     assert summary["n_clusters"] == expected.max() + 1
 
 
+@pytest.mark.parametrize("method", ["meanshift", "spectral"])
+def test_saved_models(in_process, moons, tmp_path, method):
+    count = ("-k", 2) if method == "spectral" else ()
+    options = ("-m", method, *count, "-p", 10, "-o", "C.npy", "--save-model", "m.closeknit")
+    summary = in_process("cluster", moons, *options, "--json").summary
+    assert summary["model"] == "m.closeknit"
+    model = ck.io.load(tmp_path / "m.closeknit")
+    labels = np.load(tmp_path / "C.npy").ravel()
+    np.testing.assert_array_equal(model.labels_, labels)
+    if method == "meanshift":
+        X = np.load(moons)["X"]
+        expected = apps.MeanShift(perplexity=10, random_state=0).fit(X).predict(X[:9] + 0.01)
+        np.testing.assert_array_equal(model.predict(X[:9] + 0.01), expected)
+
+
+def test_models_know_the_names_of_columns(in_process, flowers, tmp_path):
+    in_process("cluster", flowers, "-k", 3, "--save-model", "m.closeknit", "-q").succeeds()
+    model = ck.io.load(tmp_path / "m.closeknit")
+    assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+
+
 def test_a_graph_from_a_file(in_process, moons, tmp_path):
     in_process_affinities = ("affinities", moons, "-o", "W.npz", "-p", 10, "-q")
     in_process(*in_process_affinities).succeeds()
@@ -47,6 +68,8 @@ def test_the_table_and_quiet(closeknit, flowers):
         (["-m", "meanshift", "--metric", "cosine"], 2, "needs points and Euclidean distances"),
         (["-k", "2", "-o", "moons.npz"], 2, "would overwrite the input"),
         (["-k", "500"], 1, "n_clusters=500"),
+        (["-k", "2", "--save-model", "moons-clusters.csv"], 2, "would overwrite another output"),
+        (["-k", "2", "--save-model", "no/m"], 1, "create the folder first"),
     ],
 )
 def test_refusals(closeknit, in_process, moons, arguments, code, saying):

@@ -154,7 +154,7 @@ def test_affinities_in_and_out(in_process, flowers, tmp_path):
         (["-o", "missing/map.csv"], 1, "create the folder first"),
         (["--perplexity", "500"], 1, "perplexity=500 needs more than 500 neighbours"),
         (["--lam", "much"], 2, "--lam much is no number"),
-        (["--lam", "-1"], 1, "lam=-1.0 must not be negative"),
+        (["--lam", "-1"], 1, "lam=-1.0 must be a finite number of at least 0"),
         (["--metric", "euclidian"], 1, "metric='euclidian' is unknown"),
         (["-m", "eigenmaps", "--lam", "1"], 2, "--lam has no use here"),
         (["--transform", "absent.csv"], 1, "there is no such file"),
@@ -177,7 +177,7 @@ def test_refusals(closeknit, in_process, flowers, tmp_path, arguments, code, say
         ("slip.csv", "a,b\n1,2\n3,oops\n", "oops"),
         ("data.xyz", "1 2", "the ending .xyz is unknown"),
         ("broken.npy", "no array", "damaged or incomplete"),
-        ("one.csv", "a,b\n1,2\n", "1"),
+        ("one.csv", "a,b\n1,2\n", "has one row"),
     ],
 )
 def test_bad_data(closeknit, in_process, tmp_path, name, content, saying):
@@ -223,3 +223,28 @@ def test_warnings_are_lines(closeknit, tmp_path):
     assert lines
     assert all(line.startswith("closeknit: warning: ") for line in lines)
     assert closeknit("embed", "X.npy", *options, "--quiet").succeeds().stderr == ""
+
+
+def test_why_it_stopped_in_words(closeknit, flowers):
+    assert "it has converged" in closeknit("embed", flowers).succeeds().stdout
+    assert "--max-iter is reached" in closeknit("embed", flowers, "--max-iter", 2).succeeds().stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "saying"),
+    [
+        (["--perplexity", "nan"], "perplexity=nan must be at least 1"),
+        (["--perplexity", "inf"], "use more neighbours or a lower perplexity"),
+        (["--metric", "nonsense"], "metric='nonsense' is unknown; choose one of braycurtis"),
+    ],
+)
+def test_values_that_mean_nothing(in_process, flowers, arguments, saying):
+    in_process("embed", flowers, *arguments).fails(1, saying=saying)
+
+
+def test_one_row_is_too_few_to_fit_but_not_to_place(in_process, flowers, tmp_path):
+    (tmp_path / "one.csv").write_text("a,b,c,d\n5.0,3.0,1.5,0.2\n")
+    in_process("embed", "one.csv").fails(1, saying="one.csv has one row")
+    options = ("--max-iter", 5, "--transform", "one.csv", "-q")
+    in_process("embed", flowers, *options).succeeds()
+    assert (tmp_path / "one-tsne.csv").exists()

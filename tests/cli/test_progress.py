@@ -101,16 +101,16 @@ def options(perplexity=30.0, n_neighbors=None, neighbors=Approximation.auto):
 
 def test_a_warning_with_a_way_out_before_large_work(monkeypatch, capsys):
     monkeypatch.setattr(memory, "available", lambda: 2**30)
-    memory.warn_if_large(Session(False, False), (1_000_000, 50), options(), "embedding")
+    memory.warn_if_large(Session(False, False), (1_000_000, 50), options(), "graph")
     line = capsys.readouterr().err
-    assert "needs about 8.4 GiB of memory, and 1.0 GiB are free" in line
+    assert "needs about 6.4 GiB of memory, and 1.0 GiB are free" in line
     assert "--n-neighbors 30, with --perplexity 10" in line
 
 
 def test_no_warning_if_it_fits_or_nobody_knows(monkeypatch, capsys):
     for free in (2**40, None):
         monkeypatch.setattr(memory, "available", lambda free=free: free)
-        memory.warn_if_large(Session(False, False), (1_000_000, 50), options(), "embedding")
+        memory.warn_if_large(Session(False, False), (1_000_000, 50), options(), "graph")
     assert capsys.readouterr().err == ""
 
 
@@ -123,7 +123,7 @@ def test_exact_search_among_many_points_is_questioned(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(("work", "k"), [("affinities", 30), ("embedding", 90)])
+@pytest.mark.parametrize(("work", "k"), [("affinities", 30), ("modes", 90)])
 def test_the_estimate_grows_with_everything(work, k):
     base = memory.estimate(1000, 10, k, work)
     assert memory.estimate(2000, 10, k, work) == 2 * base

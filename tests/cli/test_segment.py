@@ -31,6 +31,12 @@ def test_a_picture_in_mean_colours(closeknit, picture, tmp_path):
     assert len(np.unique(parts.reshape(-1, 3), axis=0)) == 2
 
 
+def test_the_name_of_the_output(in_process, picture, tmp_path):
+    summary = in_process("segment", picture, "-k", 2, "-p", 10, "--json").summary
+    assert summary["output"] == f"{picture.stem}-segments.png"
+    assert (tmp_path / summary["output"]).exists()
+
+
 def test_numbers_of_segments(in_process, picture, tmp_path):
     in_process("segment", picture, "-o", "parts.npy", "-k", 2, "-p", 10, "-q").succeeds()
     labels = np.load(tmp_path / "parts.npy")

@@ -835,7 +835,7 @@ def test_components_that_are_not_a_number(model, n_components):
 @each_nonlinear
 @pytest.mark.parametrize("lam", [-1.0, np.nan])
 def test_negative_lambda(model, lam):
-    refuses(r"lam=.* must not be negative", model, lam=lam)
+    refuses(r"lam=.* must be .*a finite number of at least 0", model, lam=lam)
 
 
 @each_nonlinear

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,6 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import pairwise_distances
 
 import closeknit as ck
+from closeknit._progress import listening
 from closeknit.exceptions import NoViewerWarning
 from closeknit.graphs import ViewerSparsifier, find_modes
 from closeknit.graphs.sights import make_sight
@@ -188,3 +191,38 @@ def test_dip_modes():
 def test_more_viewers_than_points():
     fitted = ViewerSparsifier(1000, bandwidth=0.3, random_state=0).fit(X)
     assert len(fitted.candidates_) <= 90
+
+
+# ---- progress and Ctrl-C -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("selection", ["kmeans++", [3, 40, 77]])
+def test_progress_is_told(selection):
+    told = []
+    with listening(lambda *step: told.append(step)):
+        fitted = ViewerSparsifier(3, viewer_selection=selection, random_state=0).fit(X)
+    asked = [done for stage, done, total in told if stage == "viewers" and total == 3]
+    assert asked == sorted(asked)
+    assert len(asked) == len(fitted.candidates_) + (selection != "kmeans++")
+    n = len(fitted.viewers_)
+    assert [step for step in told if step[0] == "votes"] == [("votes", i, n) for i in range(n + 1)]
+
+
+@pytest.mark.parametrize("stage", ["viewers", "votes"])
+def test_ctrl_c_leaves_what_was_fitted_before(stage):
+    def interrupt(told, done, total):
+        if (told, done) == (stage, 2):
+            signal.raise_signal(signal.SIGINT)
+
+    sparsifier = ViewerSparsifier(5, random_state=0).fit(X)
+    before = {name: value for name, value in vars(sparsifier).items() if name.endswith("_")}
+    sparsifier.set_params(n_viewers=9, random_state=1)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with listening(interrupt), pytest.raises(KeyboardInterrupt):
+            sparsifier.fit(X + 1.0)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    for name, value in before.items():
+        assert getattr(sparsifier, name) is value, name
+    assert sparsifier.transform(X) is before["graph_"]

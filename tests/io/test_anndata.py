@@ -14,6 +14,7 @@ import closeknit as ck
 from closeknit.exceptions import DataError
 from closeknit.graphs import symmetrize
 from closeknit.io import from_anndata, neighbors_from_anndata, read_table
+from closeknit.io.anndata.maps import METHODS
 from closeknit.neighbors import find_neighbors
 
 DIGITS, DIGIT = load_digits(return_X_y=True)
@@ -173,23 +174,46 @@ def test_perplexity_must_fit_scanpy_s_neighbours(adata):
 def test_dense_affinities(adata):
     ck.io.anndata.affinities(adata, perplexity=15, n_neighbors=None)
     assert adata.obsp["entropic_connectivities"].shape == (150, 150)
-    assert "distances_key" not in adata.uns["entropic"]
+    assert "entropic_distances" not in adata.obsp
+    # scanpy takes the key for granted, and looks whether there is anything under it.
+    assert adata.uns["entropic"]["distances_key"] == "entropic_distances"
+
+
+def test_in_the_place_of_scanpy_s_own_graph(adata):
+    """Where scanpy looks for "neighbors", whatever the keys in ``uns`` say."""
+    ck.io.anndata.affinities(adata, perplexity=10)
+    ck.io.anndata.affinities(adata, perplexity=10, key_added="neighbors")
+    for name in ("connectivities", "distances"):
+        assert adata.uns["neighbors"][f"{name}_key"] == name
+        assert abs(adata.obsp[name] - adata.obsp[f"entropic_{name}"]).max() == 0.0
+
+
+def test_parameters_have_scanpy_s_names(adata):
+    """What sc.pp.neighbors and sc.tl.tsne write, where it means something here."""
+    ck.io.anndata.affinities(adata, perplexity=10, n_pcs=5, random_state=0)
+    ck.io.anndata.tsne(adata, max_iter=2)
+    assert adata.uns["entropic"].keys() == {"connectivities_key", "distances_key", "params"}
+    neighbors = {"n_neighbors", "method", "random_state", "metric", "use_rep", "n_pcs"}
+    assert adata.uns["entropic"]["params"].keys() == {*neighbors, "perplexity"}
+    assert adata.uns["tsne"].keys() == {"params"}
+    assert {"perplexity", "metric", "use_rep", "n_components"} < adata.uns["tsne"]["params"].keys()
 
 
 # ---- embeddings ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ck.io.anndata.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_embeddings(adata, method):
     options = {} if method == "eigenmaps" else {"max_iter": 10}
     ck.io.anndata.embed(adata, method, perplexity=10, random_state=0, **options)
-    estimator = getattr(ck, ck.io.anndata.METHODS[method])
+    estimator = getattr(ck, METHODS[method])
     expected = estimator(perplexity=10, random_state=0, **options)
     expected = expected.fit_transform(adata.obsm["X_pca"])
     np.testing.assert_array_equal(adata.obsm[f"X_{method}"], expected)
     assert adata.uns[method]["params"] == {
         "perplexity": 10,
         "metric": "euclidean",
+        "n_components": 2,
         "use_rep": "X_pca",
         "random_state": 0,
         **options,

@@ -21,6 +21,7 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import closeknit as ck
 from closeknit.affinities import EntropicAffinities, FixedAffinities
+from closeknit.apps.meanshift import _Density
 from closeknit.exceptions import ModelError, OutputError
 from closeknit.io.describe import Description
 from closeknit.io.registry import ESTIMATORS, INDICES, parameters_of
@@ -43,6 +44,8 @@ NEW = np.random.default_rng(1).normal(size=(7, 10))
 NEW[0] = X[3]  # one that coincides with a fitted point
 FEW = {"perplexity": 5.0, "random_state": 0}
 EMBEDDINGS = [ck.TSNE, ck.SymmetricSNE, ck.SNE, ck.ElasticEmbedding, ck.TElasticEmbedding]
+SPARSIFIERS = [name for name in ESTIMATORS if name.endswith("Sparsifier")]
+LABELS = np.where(np.arange(80) % 5 == 0, np.repeat(np.arange(4), 20), -1)
 SPARSE = sparse.random(80, 10, 0.5, random_state=0, format="csr")
 
 
@@ -72,6 +75,8 @@ def same(a, b, where="model"):
     elif type(a) in INDICES:
         for name in (*parameters_of(type(a)), *INDICES[type(a)]):
             same(getattr(a, name, None), getattr(b, name, None), f"{where}.{name}")
+    elif isinstance(a, _Density):
+        same(vars(a), vars(b), where)
     elif isinstance(a, np.random.RandomState):
         same(a.get_state(legacy=False), b.get_state(legacy=False), where)
     elif isinstance(a, np.random.Generator):
@@ -94,11 +99,13 @@ def round_trip(model, tmp_path):
 
 
 def assert_same_model(model, tmp_path, new=NEW):
-    """Every parameter and attribute, and what `transform` gives."""
+    """Every parameter and attribute, and what is said of new points."""
     loaded = round_trip(model, tmp_path)
     same(model, loaded)
     if new is not None:
-        same(model.transform(new), loaded.transform(new), "transform")
+        for name in ("transform", "predict", "predict_proba"):
+            if hasattr(model, name):
+                same(getattr(model, name)(new), getattr(loaded, name)(new), name)
     return loaded
 
 
@@ -109,14 +116,19 @@ def assert_same_model(model, tmp_path, new=NEW):
 @pytest.mark.parametrize("n_neighbors", ["auto", None])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_estimator(tmp_path, name, n_neighbors, dtype):
-    model = make(name, n_neighbors=n_neighbors).fit(X.astype(dtype))
-    assert_same_model(model, tmp_path, NEW.astype(dtype))
+    model = make(name, n_neighbors=n_neighbors).fit(X.astype(dtype), LABELS)
+    new = X if name in SPARSIFIERS else NEW  # a sparser graph has no rows for new points
+    assert_same_model(model, tmp_path, new.astype(dtype))
 
 
-def make(name, **options):
+def make(name, n_neighbors="auto", **options):
     cls = ESTIMATORS[name].cls
     known = cls().get_params()
-    options = {"max_iter": 8, **FEW, **options}
+    options = {"max_iter": 8, "n_clusters": 3, "n_neighbors": n_neighbors, **FEW, **options}
+    if name in ("KNNSparsifier", "MeanShift"):  # where "auto" or None mean nothing
+        options["n_neighbors"] = 20 if n_neighbors is None else known["n_neighbors"]
+    if name == "MeanShift":
+        options["max_iter"] = 300
     return cls(**{key: value for key, value in options.items() if key in known})
 
 
@@ -124,18 +136,59 @@ def make(name, **options):
 def test_no_fitted_attribute_is_forgotten(name):
     """Whoever adds an attribute to an estimator must declare it in io/registry.py, too."""
     for n_neighbors in ("auto", None):
-        model = make(name, n_neighbors=n_neighbors).fit(X)
+        model = make(name, n_neighbors=n_neighbors).fit(X, LABELS)
         fitted = vars(model).keys() - model.get_params(deep=False).keys()
         assert fitted == ESTIMATORS[name].required.keys()
 
 
-def test_all_public_transformers_can_be_saved():
-    """Clusterings and propagated labels are results to write, not models to save."""
-    from sklearn.base import TransformerMixin
+def test_all_public_estimators_can_be_saved():
+    from sklearn.base import BaseEstimator
 
-    public = {getattr(ck, name) for name in ck.__all__} | {FixedAffinities}
-    found = {cls for cls in public if isinstance(cls, type) and issubclass(cls, TransformerMixin)}
+    modules = (ck, ck.graphs, ck.affinities, ck.neighbors)
+    public = {getattr(module, name) for module in modules for name in module.__all__}
+    found = {cls for cls in public if isinstance(cls, type) and issubclass(cls, BaseEstimator)}
     assert found == {fitted.cls for fitted in ESTIMATORS.values()}
+
+
+@pytest.mark.parametrize("name", ["LabelPropagation", "LabelSpreading"])
+@pytest.mark.parametrize(
+    "classes", [np.array(["a", "b"]), np.array(["a", "b"], dtype=object), np.array([1.0, 3.0])]
+)
+def test_classes_of_any_type(tmp_path, name, classes):
+    y = classes[(np.arange(80) >= 40).astype(int)]
+    loaded = assert_same_model(make(name, max_iter=100).fit(X, y), tmp_path)
+    assert loaded.classes_.dtype == classes.dtype
+
+
+@pytest.mark.parametrize("name", ["LabelPropagation", "SpectralClustering"])
+def test_applications_of_given_graphs_and_distances(tmp_path, name):
+    P = EntropicAffinities(10).fit_transform(X)
+    W, D = (P + P.T).tocsr(), pairwise_distances(X)
+    for matrix, options in ((W, {"affinity": "precomputed"}), (D, {"metric": "precomputed"})):
+        model = make(name, max_iter=200, **options).fit(matrix, LABELS)
+        assert_same_model(model, tmp_path, matrix[:5])
+    options = {"max_iter": 200, "affinity": FixedAffinities(rank=5)}
+    assert_same_model(make(name, **options).fit(SPARSE, LABELS), tmp_path, SPARSE[:5])
+
+
+@pytest.mark.filterwarnings("ignore::closeknit.exceptions.NoBandwidthWarning")
+@pytest.mark.parametrize("neighbors", ["exact", "approximate", ExactIndex(algorithm="sketch")])
+def test_mean_shift_on_every_index(tmp_path, neighbors):
+    crowded = np.concatenate([X, np.repeat(X[:1], 30, axis=0)])  # a place without a bandwidth
+    model = make("MeanShift", neighbors=copy.deepcopy(neighbors)).fit(crowded)
+    assert not np.isfinite(model.sigmas_).all()
+    assert_same_model(model, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["distances", "affinities"])
+@pytest.mark.parametrize("name", ["EntropicSparsifier", "KNNSparsifier", "ViewerSparsifier"])
+def test_sparsifiers_of_given_graphs(tmp_path, name, kind):
+    matrix = pairwise_distances(X)
+    if kind == "affinities":
+        matrix = EntropicAffinities(10).fit_transform(X)
+    loaded = assert_same_model(make(name, input=kind, sparsity=0.9).fit(matrix), tmp_path, matrix)
+    with pytest.raises(ValueError, match="no rows for new points"):
+        loaded.transform(2.0 * matrix)
 
 
 def test_several_perplexities(tmp_path):
@@ -656,6 +709,37 @@ def test_shapes_that_do_not_fit_each_other(tmp_path):
     model._index = ExactIndex().fit(X[:70])
     ck.io.save(model, tmp_path / "m")
     refuses(tmp_path / "m", r"EntropicAffinities._index has shape \(70, 10\)")
+
+
+def test_densities_that_do_not_fit_their_index(tmp_path):
+    """Neighbours outside the points would be read from memory that is not theirs."""
+
+    def refused(saying, **parts):
+        model = make("MeanShift").fit(X)
+        vars(model._density).update(parts)
+        ck.io.save(model, tmp_path / "m")
+        refuses(tmp_path / "m", saying)
+
+    refused("a density whose points, widths and index", _index=ExactIndex().fit(NEW))
+    refused("a density whose points, widths and index", _sigmas=np.ones(7))
+    parts = {"_index": ExactIndex().fit(NEW), "_X": NEW, "_sigmas": np.ones(7)}
+    refused(r"MeanShift._density has shape \(7, 10\)", **parts)
+    refused("damaged", _index="abc")
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute"),
+    [
+        ("LabelPropagation", "label_distributions_"),
+        ("SpectralClustering", "labels_"),
+        ("ViewerSparsifier", "votes_"),
+    ],
+)
+def test_shapes_of_applications_and_sparsifiers(tmp_path, name, attribute):
+    model = make(name, max_iter=100).fit(X, LABELS)
+    setattr(model, attribute, getattr(model, attribute)[:70])
+    ck.io.save(model, tmp_path / "m")
+    refuses(tmp_path / "m", f"{name}.{attribute} has shape")
 
 
 def test_compressed_parts_are_refused(tmp_path, saved):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def scales_of(perplexity: Any) -> tuple[float, ...]:
     given = perplexity if isinstance(perplexity, list | tuple) else (perplexity,)
     if not given:
         raise ValueError("perplexity=[] is empty; give one number or a list of them")
-    if not all(np.isscalar(value) for value in given):
+    if not all(isinstance(value, Real) for value in given):
         raise ValueError(
             f"perplexity must be one number or a list of them, one per scale, got {perplexity!r}; "
             "solve_bandwidths takes one per point"

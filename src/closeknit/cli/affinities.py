@@ -37,15 +37,7 @@ closeknit affinities photo.png -o W.npz --sigmas map.png
 
 def affinities(
     path: opt.Input,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The sparse matrix to write: .npz (SciPy) or .mtx.",
-            show_default="INPUT-affinities.npz here",
-        ),
-    ] = None,
+    output: Annotated[Path | None, opt.output(opt.GRAPH_FILE, "INPUT-affinities.npz")] = None,
     sigmas: Annotated[
         Path | None,
         typer.Option(

@@ -12,6 +12,7 @@ import typer
 from closeknit.cli import options as opt
 from closeknit.cli.errors import USAGE, CommandError
 from closeknit.cli.files import check_outputs, named_after, read
+from closeknit.cli.maps import save_model as keep_model
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.methods import holds_affinities
 from closeknit.cli.session import Fact, session
@@ -24,7 +25,7 @@ __all__ = ["EXAMPLES", "Clustering", "check_count", "cluster", "cluster_facts"]
 EXAMPLES = """
 closeknit cluster moons.csv --clusters 2 --perplexity 10 -o clusters.csv
 
-closeknit cluster cells.h5ad --method meanshift
+closeknit cluster cells.h5ad --method meanshift --save-model cells.closeknit
 """
 
 
@@ -37,29 +38,12 @@ class Clustering(StrEnum):
 
 def cluster(
     path: opt.Input,
-    clusters: Annotated[
-        int | None,
-        typer.Option(
-            "--clusters",
-            "-k",
-            min=1,
-            metavar="INTEGER",
-            help="How many clusters; meanshift finds out by itself.",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The table to write: .csv, .tsv, .parquet, .npy or .npz.",
-            show_default="INPUT-clusters.csv here",
-        ),
-    ] = None,
+    clusters: Annotated[int | None, opt.how_many("--clusters", "clusters")] = None,
+    output: Annotated[Path | None, opt.output(opt.TABLE_FILE, "INPUT-clusters.csv")] = None,
     method: Annotated[
         Clustering, typer.Option("--method", "-m", help="How to find clusters.")
     ] = Clustering.spectral,
+    save_model: opt.SaveModel = None,
     kind: opt.Kind = opt.InputKind.auto,
     perplexity: opt.Perplexity = 30.0,
     n_neighbors: opt.NNeighbors = None,
@@ -81,7 +65,7 @@ def cluster(
         start = perf_counter()
         check_count(method, clusters, "--clusters")
         target = output or named_after(path, "clusters", ".csv")
-        check_outputs([path], [(target, TABLES)])
+        check_outputs([path], [(target, TABLES), (save_model, None)])
         data = opt.DataOptions(path, label, ids, key, missing)
         options = opt.AffinityOptions(perplexity, n_neighbors, metric, neighbors, seed, threads)
         with current.stages() as stages:
@@ -89,12 +73,15 @@ def cluster(
             table = read(data)
             given = holds_affinities(kind, table.X)
             if not given:
-                warn_if_large(current, table.X.shape, options, "affinities")
+                work = "modes" if method is Clustering.meanshift else "graph"
+                warn_if_large(current, table.X.shape, options, work)
             stages.begin("clusters")
             estimator = _make(method, options, clusters, given)
             labels = _fit(estimator, table, given)
             stages.begin("writing")
             _write(target, labels, table)
+            if save_model is not None:
+                keep_model(estimator, table, save_model)
         current.report(
             f"Clusters of {path}",
             [
@@ -104,7 +91,10 @@ def cluster(
                 *cluster_facts(labels, "clusters"),
                 Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
             ],
-            [Fact("output", "Clusters", str(target))],
+            [
+                Fact("output", "Clusters", str(target)),
+                Fact("model", "Model", None if save_model is None else str(save_model)),
+            ],
         )
 
 

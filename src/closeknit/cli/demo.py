@@ -11,7 +11,7 @@ import typer
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
 from closeknit.cli.files import check_outputs, new_figure, picture_format
-from closeknit.cli.methods import fit, recall
+from closeknit.cli.methods import fit, recall, stop_fact
 from closeknit.cli.session import Fact, session
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _facts(
         Fact("largest_perplexity_error", "largest error of a perplexity", error, "{:.1e}"),
         Fact("rows_without_bandwidth", "points without a bandwidth", missing),
         Fact("n_iter", "iterations", model.n_iter_),
-        Fact("stopped_because", "stopped because", model.stopped_because_),
+        stop_fact(model),
         Fact("kl_divergence", "KL(P‖Q)", model.kl_divergence_, "{:.3f}"),
         Fact("neighbor_recall", "neighbours kept", recall(model, seed), "{:.1%}"),
         Fact("knn_accuracy", "digits told by their neighbours", accuracy, "{:.1%}"),

@@ -26,6 +26,7 @@ from closeknit.cli.methods import (
     holds_affinities,
     make_estimator,
     recall,
+    stop_fact,
     transform,
 )
 from closeknit.cli.session import Fact, Session, session
@@ -92,15 +93,7 @@ class _Outputs:
 def embed(
     ctx: typer.Context,
     path: opt.Input,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The table to write: .csv, .tsv, .parquet, .npy or .npz.",
-            show_default="INPUT-METHOD.csv here",
-        ),
-    ] = None,
+    output: Annotated[Path | None, opt.output(opt.TABLE_FILE, "INPUT-METHOD.csv")] = None,
     method: Annotated[
         Method,
         typer.Option(
@@ -148,10 +141,7 @@ def embed(
         ),
     ] = None,
     kind: opt.Kind = opt.InputKind.auto,
-    save_model: Annotated[
-        Path | None,
-        typer.Option("--save-model", help="Keep the fitted model.", show_default=False),
-    ] = None,
+    save_model: opt.SaveModel = None,
     new: Annotated[
         list[Path] | None,
         typer.Option(
@@ -269,7 +259,8 @@ class _Job:
 
             # The rows of SNE are distributions; the other models take one for all pairs.
             return (X if self.method is Method.sne else symmetrize(X)), True
-        warn_if_large(self.session, X.shape, self.affinity, "embedding")
+        light = self.method in (Method.tsne, Method.eigenmaps)
+        warn_if_large(self.session, X.shape, self.affinity, "graph" if light else "spectral")
         return X, False
 
     def _write(self, estimator: Any, table: Table, colors: dict[str, Any]) -> None:
@@ -294,7 +285,7 @@ class _Job:
             Fact("objective", "objective", getattr(model, "objective_", None), "{:.6g}"),
             Fact("kl_divergence", "KL(P‖Q)", getattr(model, "kl_divergence_", None), "{:.4g}"),
             Fact("n_iter", "iterations", getattr(model, "n_iter_", None)),
-            Fact("stopped_because", "stopped because", getattr(model, "stopped_because_", None)),
+            stop_fact(model),
             Fact("neighbor_recall", "neighbours kept", share, "{:.1%}"),
             Fact("seconds", "seconds", seconds, "{:.1f}"),
         ]

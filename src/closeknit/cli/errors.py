@@ -16,7 +16,11 @@ USAGE = 2  # what Typer gives for an unknown option, too
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 #: How messages name parameters in Python, and what they are called here.
-_OPTIONS = {"missing='drop'": "--missing drop", "with key=": "with --key"}
+_OPTIONS = {
+    "missing='drop'": "--missing drop",
+    "with key=": "with --key",
+    "choose a callable or one of": "choose one of",
+}
 
 
 class CommandError(CloseknitError):

@@ -27,12 +27,14 @@ __all__ = [
 ]
 
 
-def read(options: DataOptions) -> Table:
+def read(options: DataOptions, least: int = 2) -> Table:
     """Read the input.
 
     Parameters
     ----------
     options : DataOptions
+    least : int, default=2
+        Rows it must have.
 
     Returns
     -------
@@ -40,13 +42,18 @@ def read(options: DataOptions) -> Table:
     """
     from closeknit.io import read_table
 
-    return read_table(
+    table = read_table(
         options.path,
         labels=options.labels or None,
         ids=options.ids,
         key=options.key,
         missing=options.missing.value,
     )
+    if table.n_samples < least:
+        raise CommandError(
+            f"{options.path} has one row, which is close to nobody; give at least two"
+        )
+    return table
 
 
 def read_points(options: DataOptions) -> tuple[Table, tuple[int, ...] | None]:

@@ -28,7 +28,7 @@ def read_like(names: tuple[str, ...], data: DataOptions, path: Path) -> Table:
     named = kind_of(path) in ("text", "parquet", "h5ad")
     if named and names and names != default_names(len(names)):
         return read_table(path, features=names, key=data.key, missing=data.missing.value)
-    return read(replace(data, path=path))
+    return read(replace(data, path=path), least=1)
 
 
 def colors_of(current: Session, table: Table, color: str | None) -> dict[str, Any]:

@@ -10,23 +10,28 @@ from closeknit.cli.session import Session
 
 __all__ = ["available", "estimate", "warn_if_large"]
 
-#: Peak bytes per neighbour of a point, and per point, measured as the growth of the resident set
-#: while 20,000 and 40,000 points with 30 and 90 neighbours were fitted: 29 a neighbour for
-#: affinities, 67 to 79 for embeddings at 90 neighbours.
-_PER_NEIGHBOR = {"affinities": 32, "embedding": 80}
-_PER_POINT = 1000
+#: Peak bytes per neighbour of a point, per feature, and per point besides, beyond the data that are
+#: given: what `benchmarks/memory.py` measures. "graph" is work on the symmetric graph, such as
+#: t-SNE; "spectral" an embedding by the spectral direction, which keeps a factor of the graph's
+#: Laplacian; "modes" is mean shift.
+_PEAKS = {
+    "affinities": (26, 8, 80),
+    "graph": (68, 14, 50),
+    "spectral": (68, 14, 2100),
+    "modes": (85, 14, 400),
+}
 
 #: Pairs whose distances take minutes rather than seconds.
 _MANY_PAIRS = 2e10
 
 
 def estimate(n_samples: int, n_features: int, n_neighbors: int, work: str) -> int:
-    """Bytes that the work needs at its peak, roughly.
+    """Bytes that the work needs at its peak beside the data, roughly.
 
     Parameters
     ----------
     n_samples, n_features, n_neighbors : int
-    work : {"affinities", "embedding"}
+    work : {"affinities", "graph", "spectral", "modes"}
 
     Returns
     -------
@@ -34,11 +39,11 @@ def estimate(n_samples: int, n_features: int, n_neighbors: int, work: str) -> in
 
     Examples
     --------
-    >>> f"{estimate(1_000_000, 50, 90, 'embedding') / 2**30:.1f} GiB"
-    '8.4 GiB'
+    >>> f"{estimate(1_000_000, 50, 90, 'graph') / 2**30:.1f} GiB"
+    '6.4 GiB'
     """
-    per_point = 2 * 8 * n_features + _PER_NEIGHBOR[work] * n_neighbors + _PER_POINT
-    return n_samples * per_point
+    per_neighbor, per_feature, per_point = _PEAKS[work]
+    return n_samples * (per_neighbor * n_neighbors + per_feature * n_features + per_point)
 
 
 def available() -> int | None:
@@ -65,7 +70,7 @@ def warn_if_large(
     shape : tuple of int
         Of the data.
     options : AffinityOptions
-    work : {"affinities", "embedding"}
+    work : {"affinities", "graph", "spectral", "modes"}
     """
     n_neighbors = options.count(shape[0])
     needed, free = estimate(*shape, n_neighbors, work), available()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from closeknit.cli.errors import INTERRUPTED, CommandError
 from closeknit.cli.options import AffinityOptions, Approximation, InputKind
 from closeknit.cli.progress import Stages
+from closeknit.cli.session import Fact
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,9 +23,17 @@ __all__ = [
     "make_estimator",
     "recall",
     "short_name",
+    "stop_fact",
     "transform",
 ]
 
+#: Why a minimisation stopped, in words that need no knowledge of parameters.
+_REASONS = {
+    "tol": "it has converged",
+    "gradient_tol": "it has converged",
+    "max_iter": "--max-iter is reached",
+    "time_limit": "--time-limit is reached",
+}
 #: Points over which the share of kept neighbours is averaged.
 _SAMPLE = 1000
 #: New points that are placed together: enough to keep all cores busy between two looks at a bar.
@@ -59,6 +68,21 @@ TITLES = {
     "TElasticEmbedding": "t-elastic embedding",
     "LaplacianEigenmaps": "Laplacian eigenmaps",
 }
+
+
+def stop_fact(model: Any) -> Fact:
+    """Why the minimisation stopped: in words for readers, by its name for scripts.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> model = ck.TSNE()
+    >>> model.stopped_because_ = "tol"
+    >>> stop_fact(model).shown, stop_fact(model).value
+    ('it has converged', 'tol')
+    """
+    reason = getattr(model, "stopped_because_", None)
+    return Fact("stopped_because", "stopped because", reason, _REASONS.get(str(reason), "{}"))
 
 
 def short_name(model: Any) -> str:

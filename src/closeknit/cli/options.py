@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Annotated, Any
 import typer
 
 __all__ = [
+    "GRAPH_FILE",
+    "TABLE_FILE",
     "AffinityOptions",
     "Approximation",
     "DataOptions",
@@ -27,8 +30,11 @@ __all__ = [
     "OnMissing",
     "Perplexity",
     "Quiet",
+    "SaveModel",
     "Seed",
     "Threads",
+    "how_many",
+    "output",
 ]
 
 _DATA = "Data"
@@ -57,6 +63,42 @@ class InputKind(StrEnum):
     data = "data"
     affinities = "affinities"
 
+
+def output(what: str, default: str) -> Any:
+    """The option ``--output`` of a command.
+
+    Parameters
+    ----------
+    what : str
+        What is written, and as which kinds of files.
+    default : str
+        What the file is called if the option is not given.
+    """
+    return typer.Option("--output", "-o", help=what, show_default=f"{default} here")
+
+
+def how_many(flag: str, what: str) -> Any:
+    """The option that says how many clusters to look for.
+
+    Parameters
+    ----------
+    flag : str
+    what : str
+        What they are called.
+    """
+    return typer.Option(
+        flag,
+        "-k",
+        min=1,
+        metavar="INTEGER",
+        help=f"How many {what}; meanshift finds out by itself.",
+        show_default=False,
+    )
+
+
+#: What the help says of the two kinds of files that several commands write.
+TABLE_FILE = "The table to write: .csv, .tsv, .parquet, .npy or .npz."
+GRAPH_FILE = "The sparse matrix to write: .npz (SciPy) or .mtx."
 
 Input = Annotated[
     Path,
@@ -147,6 +189,15 @@ Neighbors = Annotated[
         rich_help_panel=_AFFINITIES,
     ),
 ]
+SaveModel = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-model",
+        metavar="FILE",
+        help="Keep the fitted model, for closeknit.io.load.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, help="The same seed gives the same result to the bit.")
 ]
@@ -226,5 +277,6 @@ class AffinityOptions:
 
     def count(self, n_samples: int) -> int:
         """Neighbours of each of so many points."""
-        wanted = self.n_neighbors or -int(-3 * max(self.perplexity, 1.0) // 1)
-        return max(1, min(n_samples - 1, wanted))
+        # In this order NaN becomes 1; to complain is left to the estimator.
+        wanted = self.n_neighbors or 3.0 * max(1.0, self.perplexity)
+        return max(1, math.ceil(min(n_samples - 1, wanted)))

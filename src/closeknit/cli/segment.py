@@ -10,7 +10,7 @@ import typer
 
 from closeknit.cli import options as opt
 from closeknit.cli.cluster import Clustering, check_count, cluster_facts
-from closeknit.cli.files import check_outputs, read_image
+from closeknit.cli.files import check_outputs, named_after, read_image
 from closeknit.cli.session import Fact, session
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "mean_colors", "segment"]
 
 EXAMPLES = """
-closeknit segment photo.jpg -o parts.png --segments 6
+closeknit segment photo.jpg --segments 6
 
 closeknit segment photo.jpg -o parts.npy --method meanshift
 """
@@ -30,26 +30,14 @@ def segment(
         Path, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF or BMP.", show_default=False)
     ],
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="A picture with every part in its mean colour (.png), or the number of each "
-            "pixel's part (.npy).",
-            show_default=False,
-        ),
-    ],
-    segments: Annotated[
-        int | None,
-        typer.Option(
-            "--segments",
-            "-k",
-            min=1,
-            metavar="INTEGER",
-            help="How many parts; meanshift finds out by itself.",
-            show_default=False,
+        Path | None,
+        opt.output(
+            "A picture with every part in its mean colour (.png), or the number of each pixel's "
+            "part (.npy).",
+            "IMAGE-segments.png",
         ),
     ] = None,
+    segments: Annotated[int | None, opt.how_many("--segments", "parts")] = None,
     method: Annotated[
         Clustering, typer.Option("--method", "-m", help="How to find the parts.")
     ] = Clustering.spectral,
@@ -63,14 +51,15 @@ def segment(
     with session(quiet, json) as current:
         start = perf_counter()
         check_count(method, segments, "--segments")
-        check_outputs([path], [(output, (".png", ".npy"))])
+        target = output or named_after(path, "segments", ".png")
+        check_outputs([path], [(target, (".png", ".npy"))])
         with current.stages() as stages:
             stages.begin("reading")
             image = read_image(path)
             stages.begin("segments")
             labels = _segment(image, segments, method, perplexity, seed, threads)
             stages.begin("writing")
-            _write(output, image, labels)
+            _write(target, image, labels)
         height, width = labels.shape
         current.report(
             f"Parts of {path}",
@@ -82,7 +71,7 @@ def segment(
                 *cluster_facts(labels.ravel(), "segments"),
                 Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
             ],
-            [Fact("output", "Parts", str(output))],
+            [Fact("output", "Parts", str(target))],
         )
 
 

@@ -46,15 +46,7 @@ _CLASSES = {
 
 def sparsify(
     path: opt.Input,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The sparse matrix to write: .npz (SciPy) or .mtx.",
-            show_default="INPUT-sparse.npz here",
-        ),
-    ] = None,
+    output: Annotated[Path | None, opt.output(opt.GRAPH_FILE, "INPUT-sparse.npz")] = None,
     method: Annotated[
         Sparsifier,
         typer.Option(
@@ -105,7 +97,7 @@ def sparsify(
             table = read(data)
             given = _given(table, kind, metric)
             if given == "data":
-                warn_if_large(current, table.X.shape, options, "affinities")
+                warn_if_large(current, table.X.shape, options, "graph")
             stages.begin("edges")
             estimator = _make(method, options, sparsity, given).fit(table.X)
             stages.begin("writing")

@@ -18,7 +18,12 @@ from closeknit.embeddings._callbacks import (
     each_iteration,
     with_callbacks,
 )
-from closeknit.embeddings._validation import check_n_components
+from closeknit.embeddings._validation import (
+    check_integer,
+    check_lam,
+    check_n_components,
+    check_number,
+)
 from closeknit.embeddings.affinity import fit_affinities
 from closeknit.embeddings.initialize import initial_embedding
 from closeknit.embeddings.mixin import EmbeddingMixin
@@ -213,7 +218,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
         return SpectralLBFGS(n_neighbors=10, memory=10, n_jobs=self.n_jobs)
 
     def _resolve_repulsion(self, n_samples: int) -> Repulsion:
-        if not isinstance(self.repulsion, str):
+        if hasattr(self.repulsion, "sums"):
             return self.repulsion
         if self.repulsion not in ("auto", "exact", "grid"):
             raise ValueError(
@@ -231,18 +236,15 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_n_components(self.n_components)
-        if isinstance(self.lam, str):
-            if self.lam not in self._lam_names:
-                names = "".join(f"{name!r}, " for name in self._lam_names)
-                raise ValueError(
-                    f"lam={self.lam!r} must be {names}a number or an increasing list of numbers"
-                )
-        elif np.ndim(self.lam) == 0 and not self.lam >= 0.0:
-            raise ValueError(f"lam={self.lam} must not be negative")
-        if self.max_iter < 0:
-            raise ValueError(f"max_iter={self.max_iter} must not be negative")
-        if isinstance(self.tol, str) and self.tol != "auto":
-            raise ValueError(f"tol={self.tol!r} must be 'auto' or a number")
+        check_lam(self.lam, self._lam_names)
+        check_integer("max_iter", self.max_iter, 0)
+        check_number("tol", self.tol, "auto")
+        check_number("time_limit", self.time_limit, None)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(
+                f"callback={self.callback!r} must be None or a function of the state, which may "
+                "return True to stop"
+            )
 
 
 def _tolerance(direction: Direction) -> float:

@@ -42,7 +42,7 @@ def initial_embedding(
         A new array.
     """
     n = W.shape[0]
-    if not isinstance(init, str):
+    if not (init is None or isinstance(init, str)):
         return _given(init, n, n_components)
     has_features = metric != "precomputed" and min(X.shape) > n_components
     if init == "auto":
@@ -67,7 +67,10 @@ def initial_embedding(
 
 
 def _given(init: Any, n: int, n_components: int) -> Array:
-    start = np.array(init, dtype=np.float64, order="C")
+    try:
+        start = np.array(init, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"init must be an array of numbers: {error}") from error
     if start.shape != (n, n_components):
         raise ValueError(
             f"init has shape {start.shape}, but {n} points in {n_components} components need "

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from closeknit import objectives
 from closeknit.embeddings._document import document
+from closeknit.embeddings._validation import check_number
 from closeknit.embeddings.base import BaseEmbedding
 from closeknit.kernels import student
 from closeknit.minimize import Direction, Momentum, SpectralMomentum
@@ -206,20 +207,15 @@ class TSNE(_Normalized):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_number("dof", self.dof)
         student(self.dof)
-        if isinstance(self.exaggeration, str):
-            if self.exaggeration == "auto":
-                return
+        if isinstance(self.exaggeration, str) and self.exaggeration == "auto":
+            return
+        if not _are_stages(self.exaggeration):
             raise ValueError(
-                f"exaggeration={self.exaggeration!r} must be 'auto' or list pairs of a factor and "
-                "a number of iterations, such as ((12.0, 50),)"
+                f"exaggeration={self.exaggeration!r} must be 'auto' or list pairs of a positive "
+                "factor and a number of iterations, such as ((12.0, 50),); () is none"
             )
-        for stage in self.exaggeration:
-            if np.size(stage) != 2 or not (stage[0] > 0.0 and stage[1] >= 0):
-                raise ValueError(
-                    f"exaggeration={self.exaggeration!r} must list pairs of a positive factor and "
-                    "a number of iterations, such as ((12.0, 50),)"
-                )
         factors = [*[stage[0] for stage in self.exaggeration], 1.0]
         if not all(a > b for a, b in pairwise(factors)):
             raise ValueError(
@@ -233,6 +229,14 @@ def _stages(direction: Direction) -> Any:
     if isinstance(direction, Momentum):
         return _WITH_MOMENTUM
     return _WITH_SPECTRAL_MOMENTUM if isinstance(direction, SpectralMomentum) else _WITH_LINE_SEARCH
+
+
+def _are_stages(stages: Any) -> bool:
+    """Whether these are pairs of a positive factor and a whole number of iterations."""
+    try:
+        return all(factor > 0.0 and n >= 0 and n == int(n) for factor, n in stages)
+    except (TypeError, ValueError):
+        return False
 
 
 class SNE(_Normalized):

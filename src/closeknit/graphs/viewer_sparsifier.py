@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from closeknit._progress import telling
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities._validation import check_perplexity
 from closeknit.affinities.scales import scales_of
@@ -84,6 +85,10 @@ class ViewerSparsifier(BaseSparsifier):
     candidates_ : tuple of View
         All who were asked.
 
+    Notes
+    -----
+    Ctrl-C during a fit leaves the estimator as it was fitted before, if it was.
+
     References
     ----------
     Dupré and Lam, Graph sparsification for kernel methods, section 3.
@@ -148,20 +153,26 @@ class ViewerSparsifier(BaseSparsifier):
         count = None if self.sparsity is None else self._wanted_edges(W.shape[0], W.nnz)
         # The products of one view are too short to share: threads would only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
-            self.candidates_ = tuple(self._ask(X))
-        self.viewers_ = tuple(view for view in self.candidates_ if view.good)
-        if not self.viewers_:
+            candidates = tuple(self._ask(X))
+        viewers = tuple(view for view in candidates if view.good)
+        if not viewers:
             warnings.warn(
-                f"none of {len(self.candidates_)} candidates sees two modes in its distances, so "
+                f"none of {len(candidates)} candidates sees two modes in its distances, so "
                 "nobody votes against any edge; try a smaller bandwidth or perplexity",
                 NoViewerWarning,
                 stacklevel=4,
             )
-        votes = self._count(W)
-        self.votes_ = sparse.csr_matrix((votes, W.indices, W.indptr), shape=W.shape)
+        votes = _count_votes(viewers, W)
+        self._say(f"{len(viewers)} viewers of {len(candidates)} candidates have voted")
         if count is None:
-            return subgraph(W, votes < (1 if self.votes is None else self.votes))
-        return subgraph(W, _fewest_votes(votes, W.data, count))
+            kept = votes < (1 if self.votes is None else self.votes)
+        else:
+            kept = _fewest_votes(votes, W.data, count)
+        graph = subgraph(W, kept)
+        # All at once, so that Ctrl-C before leaves what was fitted before.
+        self.candidates_, self.viewers_ = candidates, viewers
+        self.votes_ = sparse.csr_matrix((votes, W.indices, W.indptr), shape=W.shape)
+        return graph
 
     def _ask(self, X: Any) -> list[View]:
         """Look from candidates until there are enough good viewers."""
@@ -177,7 +188,8 @@ class ViewerSparsifier(BaseSparsifier):
 
         n = X.shape[0]
         if not isinstance(self.viewer_selection, str):
-            return [look_from(viewer)[0] for viewer in self._given_viewers(n)]
+            given = self._given_viewers(n)
+            return [look_from(viewer)[0] for viewer in telling("viewers", given)]
         return choose_viewers(
             n,
             min(self.n_viewers, n),
@@ -185,15 +197,6 @@ class ViewerSparsifier(BaseSparsifier):
             spread=self.viewer_selection == "kmeans++",
             random=check_random_state(self.random_state),
         )
-
-    def _count(self, W: Any) -> NDArray[np.int32]:
-        """Votes against each stored edge."""
-        rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
-        votes = np.zeros(W.nnz, dtype=np.int32)
-        for view in self.viewers_:
-            votes += view.parts(rows, W.indices)
-        self._say(f"{len(self.viewers_)} viewers of {len(self.candidates_)} candidates have voted")
-        return votes
 
     def _given_viewers(self, n: int) -> list[int]:
         viewers = np.asarray(self.viewer_selection)
@@ -235,6 +238,15 @@ class ViewerSparsifier(BaseSparsifier):
             value = getattr(self, name)
             if value not in known:
                 raise ValueError(f"{name}={value!r} is unknown; choose one of {known}")
+
+
+def _count_votes(viewers: Sequence[View], W: Any) -> NDArray[np.int32]:
+    """Votes against each stored edge."""
+    rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
+    votes = np.zeros(W.nnz, dtype=np.int32)
+    for view in telling("votes", viewers):
+        votes += view.parts(rows, W.indices)
+    return votes
 
 
 def _fewest_votes(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._progress import tell
 from closeknit.affinities import solve_bandwidths
 from closeknit.exceptions import NoBandwidthWarning
 from closeknit.graphs.dip import dip_modes
@@ -149,12 +150,13 @@ def choose_viewers(
     fresh = np.ones(n, dtype=bool)
     weights = np.zeros(n)
     reached = np.zeros(n, dtype=bool)
-    while sum(view.good for view in candidates) < n_viewers and len(candidates) < 4 * n_viewers:
-        if not fresh.any():
-            break
+    good = 0
+    while good < n_viewers and len(candidates) < 4 * n_viewers and fresh.any():
+        tell("viewers", good, n_viewers)
         drawn = _draw(weights, fresh, random)
         view, rarity = look_from(drawn)
         candidates.append(view)
+        good += view.good
         fresh[drawn] = False
         if spread:
             weights += rarity

@@ -34,14 +34,14 @@ def save(model: Any, path: str | Path) -> None:
     """Save a fitted estimator of closeknit.
 
     The file appears when it is complete; until then, and if anything goes wrong, what was there
-    stays. It holds the data that `transform` needs, hence about as much as the model in memory.
+    stays. It holds the data that `transform` or `predict` need, hence about as much as the model
+    in memory.
 
     Parameters
     ----------
     model : estimator
-        A fitted :class:`~closeknit.EntropicAffinities`,
-        :class:`~closeknit.affinities.FixedAffinities`, :class:`~closeknit.TSNE` or another
-        embedding.
+        Any fitted one: affinities, an embedding such as :class:`~closeknit.TSNE`, a sparsifier of
+        :mod:`closeknit.graphs`, a clustering or a classifier.
     path : str or path
         By custom ``.closeknit``.
 

@@ -2,7 +2,7 @@
 
 A file can name only the classes listed here. An estimator is its parameters and the fitted
 attributes declared below; an index its parameters and the points it searches, from which it is
-built anew, to the same bits; a frozen dataclass its fields.
+built anew, to the same bits; a density what it was made of; a frozen dataclass its fields.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from closeknit.affinities import EntropicAffinities, FixedAffinities
+from closeknit.apps import LabelPropagation, LabelSpreading, MeanShift, SpectralClustering
 from closeknit.embeddings import (
     SNE,
     TSNE,
@@ -24,9 +25,23 @@ from closeknit.embeddings import (
     SymmetricSNE,
     TElasticEmbedding,
 )
+from closeknit.graphs import (
+    EntropicSparsifier,
+    KNNSparsifier,
+    ResistanceSparsifier,
+    ViewerSparsifier,
+)
 from closeknit.neighbors import ApproximateIndex, ExactIndex, PairwiseIndex, PrecomputedIndex
 
-__all__ = ["ESTIMATORS", "INDICES", "NOT_SAVED", "Fitted", "dataclasses", "parameters_of"]
+__all__ = [
+    "DENSITY",
+    "ESTIMATORS",
+    "INDICES",
+    "NOT_SAVED",
+    "Fitted",
+    "dataclasses",
+    "parameters_of",
+]
 
 Shapes = Mapping[str, tuple[str, ...] | str | None]
 
@@ -87,6 +102,40 @@ _MINIMIZED: Shapes = {
     "_new_repulsion": None,
 }
 _NORMALIZED: Shapes = {**_MINIMIZED, "_kl_divergence": None}
+_SPARSIFIER: Shapes = {
+    "n_features_in_": None,
+    "_n_features_out": "n",
+    "graph_": ("n", "n"),
+    "sparsity_": None,
+    "_fitted_to": None,
+}
+_GRAPH: Shapes = {
+    "n_features_in_": None,
+    "affinity_estimator_": ("n", "n"),
+    "affinities_": ("n", "n"),
+    "n_iter_": None,
+}
+_LABELS: Shapes = {
+    **_GRAPH,
+    "classes_": ("c",),
+    "label_distributions_": ("n", "c"),
+    "transduction_": ("n",),
+}
+_CLUSTERING: Shapes = {
+    **_GRAPH,
+    "eigenvalues_": ("d",),
+    "embedding_": ("n", "d"),
+    "labels_": ("n",),
+}
+_MODES: Shapes = {
+    "n_features_in_": "f",
+    "n_iter_": None,
+    "sigmas_": ("n",),
+    "labels_": ("n",),
+    "cluster_centers_": ("c", "f"),
+    "_density": ("n", "f"),
+    "_ends": ("n", "f"),
+}
 
 ESTIMATORS: Mapping[str, Fitted] = MappingProxyType(
     {
@@ -100,6 +149,17 @@ ESTIMATORS: Mapping[str, Fitted] = MappingProxyType(
             Fitted(ElasticEmbedding, _MINIMIZED),
             Fitted(TElasticEmbedding, _MINIMIZED),
             Fitted(LaplacianEigenmaps, _EMBEDDING),
+            Fitted(EntropicSparsifier, {**_SPARSIFIER, "threshold_": None}),
+            Fitted(KNNSparsifier, {**_SPARSIFIER, "n_neighbors_": None}),
+            Fitted(ResistanceSparsifier, {**_SPARSIFIER, "probabilities_": ("n", "n")}),
+            Fitted(
+                ViewerSparsifier,
+                {**_SPARSIFIER, "votes_": ("n", "n"), "viewers_": None, "candidates_": None},
+            ),
+            Fitted(SpectralClustering, _CLUSTERING),
+            Fitted(MeanShift, _MODES),
+            Fitted(LabelPropagation, _LABELS),
+            Fitted(LabelSpreading, _LABELS),
         )
     }
 )
@@ -117,11 +177,15 @@ INDICES: Mapping[type, tuple[str, ...]] = MappingProxyType(
     }
 )
 
+#: What a density, as mean shift climbs it, is made of.
+DENSITY = ("X", "sigmas", "index", "n_counting")
+
 #: Where the small frozen objects are defined that parameters and results may be.
 _MODULES = (
     "closeknit.affinities.base",
     "closeknit.affinities.methods",
     "closeknit.affinities.orders",
+    "closeknit.graphs.viewers",
     "closeknit.kernels",
     "closeknit.minimize",
     "closeknit.neighbors",

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from closeknit.apps.meanshift import _Density
 from closeknit.exceptions import ModelError
-from closeknit.io.registry import ESTIMATORS, INDICES, Shapes, dataclasses
+from closeknit.io.registry import DENSITY, ESTIMATORS, INDICES, Shapes, dataclasses
 from closeknit.kernels import KERNELS, Kernel
 from closeknit.neighbors import Neighbors
 
@@ -119,6 +120,15 @@ def _index(entry: Any, value: Any, named: Any) -> Any:
     return index
 
 
+def _density(entry: Any, value: Any, named: Any) -> Any:
+    parts = {name: value(entry[name]) for name in DENSITY}
+    shape = parts["X"].shape
+    # Neighbours are looked up in the points, among which compiled code trusts them to be.
+    if _shape(parts["index"]) != shape or parts["sigmas"].shape != shape[:1]:
+        raise ModelError("it holds a density whose points, widths and index do not fit each other")
+    return _Density(**parts)
+
+
 def _dataclass(entry: Any, value: Any, named: Any) -> Any:
     made = _known(dataclasses(), entry["class"], "class")(**named(entry["fields"]))
     if isinstance(made, Neighbors) and not _in_range(made.indices, made.n_targets):
@@ -208,6 +218,7 @@ _MAKERS: Mapping[str, Callable[[Any, Any, Any], Any]] = {
     "generator": _generator,
     "kernel": _kernel,
     "index": _index,
+    "density": _density,
     "dataclass": _dataclass,
     "estimator": _estimator,
 }

@@ -1,7 +1,8 @@
 """Delimited text: CSV, TSV and the like, by the standard library alone.
 
 Rows are read in blocks. The first block tells numeric columns from others, and every later cell
-must agree with it, so that a slip of the pen does not turn a feature into a label unnoticed.
+must agree with it, so that a slip of the pen does not turn a feature into a label unnoticed. Long
+files that raise no questions are read by Arrow, if it is there; see `plain_text.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -83,8 +84,18 @@ def read_text(
             lines = (" ".join(line.split()) for line in lines)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         try:
-            names, rows = _split_header(reader, header)
-            return _read_rows(names, _blocks(rows, reader, names), selection)
+            names, rows, headed = _split_header(reader, header)
+            blocks = _blocks(rows, reader, names)
+            first = next(blocks, None)
+            if first is None:
+                raise DataError("it has a header, but no rows; write or download it again")
+            numeric = _find_numeric(names, first, selection)
+            if len(first.rows) == _BLOCK and delimiter != " ":
+                n_before = len(start) - (not headed)
+                table = _read_plain(path, delimiter, n_before, names, numeric, selection)
+                if table is not None:
+                    return table
+            return _read_rows(names, numeric, chain([first], blocks), selection)
         except csv.Error as error:
             raise DataError(f"line {reader.line_num}: {error}; check the quotes there") from error
 
@@ -111,13 +122,14 @@ def _guess_delimiter(line: str) -> str:
     return found if found in line or len(line.split()) < 2 else " "
 
 
-def _split_header(reader: Any, header: bool | None) -> tuple[list[str], Iterator[list[str]]]:
+def _split_header(reader: Any, header: bool | None) -> tuple[list[str], Iterator[list[str]], bool]:
+    """The names of the columns, the rows, and whether the file has a line for the names."""
     first = next(row for row in reader if row)
     if header is None:
         header = not all(map(_is_number, first)) or _counts_up(first)
     if header:
-        return [name.strip() for name in first], reader
-    return list(default_names(len(first))), chain([first], reader)
+        return [name.strip() for name in first], reader, True
+    return list(default_names(len(first))), chain([first], reader), False
 
 
 def _is_number(cell: str) -> bool:
@@ -155,30 +167,72 @@ def _blocks(rows: Iterator[list[str]], reader: Any, names: Sequence[str]) -> Ite
         yield _Block(cells, lines)
 
 
-def _read_rows(names: list[str], blocks: Iterator[_Block], selection: Selection) -> Table:
-    numeric: list[int] | None = None
+def _read_plain(
+    path: Path,
+    delimiter: str,
+    n_before: int,
+    names: list[str],
+    numeric: list[int],
+    selection: Selection,
+) -> Table | None:
+    """Read the whole file by Arrow, or nothing if that cannot tell what the user should know."""
+    from closeknit.io.plain_text import read_plain
+
+    read = read_plain(
+        path,
+        delimiter=delimiter,
+        n_before=n_before,
+        n_columns=len(names),
+        numeric=numeric,
+        missing=_MISSING,
+    )
+    if read is None:
+        return None
+    numbers, texts = read
+    if selection.missing == "error" and not np.isfinite(numbers).all():
+        return None  # where, only a second look at the lines can say
+    named = {names[i]: cells for i, cells in texts.items()}
+    return _assemble(numbers, names, numeric, named, selection, "row {}".format)
+
+
+def _read_rows(
+    names: list[str], numeric: list[int], blocks: Iterator[_Block], selection: Selection
+) -> Table:
     lines: list[int] = []
     numbers: list[NDArray[np.float64]] = []
-    texts: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {names[i]: [] for i in sorted({*range(len(names))} - {*numeric})}
     for block in blocks:
-        if numeric is None:
-            numeric = _find_numeric(names, block, selection)
-            texts = {names[i]: [] for i in sorted({*range(len(names))} - {*numeric})}
         numbers.append(_to_numbers(block, numeric, names))
         lines += block.lines
         for i, name in enumerate(names):
             if name in texts:
                 texts[name] += block.column(i)
-    if numeric is None:
-        raise DataError("it has a header, but no rows; write or download it again")
-    return assemble(
+    return _assemble(
         np.concatenate(numbers),
+        names,
+        numeric,
+        texts,
+        selection,
+        lambda row: f"line {lines[row]}",
+    )
+
+
+def _assemble(
+    numbers: NDArray[np.float64],
+    names: list[str],
+    numeric: list[int],
+    texts: dict[str, list[str]],
+    selection: Selection,
+    where: Callable[[int], str],
+) -> Table:
+    return assemble(
+        numbers,
         [names[column] for column in numeric],
         {name: _to_labels(cells) for name, cells in texts.items()},
         order=names,
         selection=selection,
         kind="text",
-        where=lambda row: f"line {lines[row]}",
+        where=where,
     )
 
 
