@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from skimage import data
 from sklearn import cluster as sklearn_cluster
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -188,6 +189,22 @@ def test_batches_do_not_matter(blobs, monkeypatch):
     other = ck.MeanShift(15).fit(blobs[0])
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_array_equal(one.cluster_centers_, other.cluster_centers_)
+
+
+def test_shortcuts_hardly_change_the_segments_of_a_photograph(monkeypatch):
+    """Against plain steps with new neighbours at each: only joining ways may move a border."""
+    X = ck.apps.pixel_features(data.astronaut()[::12, ::12])
+    monkeypatch.setattr(_climb, "FIRST", 128)
+    together = ck.MeanShift(30).fit(X)
+    monkeypatch.setattr(_climb, "FIRST", 10**6)
+    alone = ck.MeanShift(30).fit(X)
+    monkeypatch.setattr(_climb, "GROWTH", 1.0)
+    monkeypatch.setattr(_climb, "SEARCH", 0.0)
+    plain = ck.MeanShift(30).fit(X)
+    assert len(together._end_labels) < 0.5 * len(X)
+    assert alone.n_iter_ < 0.5 * plain.n_iter_
+    assert adjusted_rand_score(plain.labels_, alone.labels_) > 0.99
+    assert adjusted_rand_score(plain.labels_, together.labels_) > 0.99
 
 
 def test_generations_part_all_points(monkeypatch):

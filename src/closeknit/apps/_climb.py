@@ -31,8 +31,8 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
 
 #: Moves, in bandwidths, after which neighbours are searched anew, to which steps are stretched at
-#: most, and within which ways are the same. On a quarter of scikit-image's astronaut these values
-#: change the labels less (adjusted Rand index 0.988) than 300 or 3,000 plain steps do (0.987).
+#: most, and within which ways are the same. Tests compare the labels of a photograph with those of
+#: plain steps (adjusted Rand index above 0.99).
 SEARCH, STRETCH, SAME_WAY = 0.5, 0.25, 0.1
 #: How fast stretched steps grow.
 GROWTH = 2.0
