@@ -76,7 +76,7 @@ class Ascent:
     Attributes
     ----------
     ends : ndarray of shape (n_starts, n_features)
-        The last place of each; that of an owner if there is one.
+        The last place of each: where it arrived, or where it joined the way of an owner.
     owners : ndarray of int of shape (n_starts,)
         Whose way each joined, or -1.
     n_iter : int
@@ -123,22 +123,19 @@ def climb_together(
     ends, owners = np.empty_like(X), np.full(n, -1)
     trail = _Trail()
     paths = None
-    n_iter = n_moving = 0
-    done = 0
-    for generation in _generations(n):
+    n_iter = n_moving = done = 0
+    generations = _generations(n)
+    for generation in generations:
+        is_last = generation is generations[-1]
         for first in range(0, len(generation), BATCH):
             batch = generation[first : first + BATCH]
             climbers = _Climbers(density, X[batch], near[batch], tol, paths)
-            last = len(generation) > n // 2 and paths is not None
-            climbers.run(max_iter, None if last else trail.of(batch), done, n)
-            joined = climbers.owners >= 0
-            ends[batch] = climbers.places
-            ends[batch[joined]] = ends[climbers.owners[joined]]
-            owners[batch] = climbers.owners
+            climbers.run(max_iter, None if is_last else trail.of(batch), done, n)
+            ends[batch], owners[batch] = climbers.places, climbers.owners
             n_iter = max(n_iter, climbers.n_iter)
             n_moving += len(climbers.moving)
             done += len(batch)
-        if done < n:
+        if not is_last:
             paths = Paths(*trail.gather(owners), n_jobs)
     if paths is not None:
         places, passed = trail.gather(owners)
