@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from skimage import data
 from sklearn import cluster as sklearn_cluster
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import closeknit as ck
+from closeknit._progress import listening
+from closeknit.apps import _climb, _density
 from closeknit.exceptions import NotConvergedWarning
 
 
@@ -59,7 +62,7 @@ def test_one_step_is_the_weighted_mean(blobs):
     X, _ = blobs
     model = ck.MeanShift(20, n_neighbors=239).fit(X)
     starts = X[::30]
-    after = model._density._shifted(starts)
+    after = model._density.evaluate(starts, model._density.search(starts))[1]
     for x, moved in zip(starts, after, strict=True):
         weights = np.exp(-0.5 * ((x - X) ** 2).sum(axis=1) / model.sigmas_**2)
         weights *= model.sigmas_**-4.0
@@ -148,3 +151,123 @@ def test_too_few_steps_warn(blobs):
 def test_wrong_parameters(blobs, parameters, message):
     with pytest.raises(ValueError, match=message):
         ck.MeanShift(**parameters).fit(blobs[0])
+
+
+@pytest.fixture
+def generations(monkeypatch):
+    """Let even few points join the ways of others."""
+    monkeypatch.setattr(_climb, "FIRST", 8)
+
+
+@pytest.mark.parametrize("perplexity", [15, 60])
+def test_joining_ways_hardly_changes_labels(blobs, monkeypatch, perplexity):
+    X, _ = blobs
+    alone = ck.MeanShift(perplexity).fit(X)
+    assert alone._paths is None
+    monkeypatch.setattr(_climb, "FIRST", 8)
+    together = ck.MeanShift(perplexity).fit(X)
+    assert together._paths is not None
+    assert len(together._end_labels) < 0.6 * len(X)
+    assert adjusted_rand_score(alone.labels_, together.labels_) > 0.97
+
+
+@pytest.mark.usefixtures("generations")
+def test_points_that_joined_are_predicted_as_they_were_fitted(blobs):
+    X, _ = blobs
+    model = ck.MeanShift(15).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    new = X[:20] + 0.1
+    together = model.predict(new)
+    np.testing.assert_array_equal([model.predict(row[None])[0] for row in new], together)
+
+
+@pytest.mark.usefixtures("generations")
+def test_batches_do_not_matter(blobs, monkeypatch):
+    one = ck.MeanShift(15).fit(blobs[0])
+    monkeypatch.setattr(_climb, "BATCH", 7)
+    monkeypatch.setattr(_density, "_AT_A_TIME", 100)
+    other = ck.MeanShift(15).fit(blobs[0])
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    np.testing.assert_array_equal(one.cluster_centers_, other.cluster_centers_)
+
+
+def test_shortcuts_hardly_change_the_segments_of_a_photograph(monkeypatch):
+    """Against plain steps with new neighbours at each: only joining ways may move a border."""
+    X = ck.apps.pixel_features(data.astronaut()[::12, ::12])
+    monkeypatch.setattr(_climb, "FIRST", 128)
+    together = ck.MeanShift(30).fit(X)
+    monkeypatch.setattr(_climb, "FIRST", 10**6)
+    alone = ck.MeanShift(30).fit(X)
+    monkeypatch.setattr(_climb, "GROWTH", 1.0)
+    monkeypatch.setattr(_climb, "SEARCH", 0.0)
+    plain = ck.MeanShift(30).fit(X)
+    assert len(together._end_labels) < 0.5 * len(X)
+    assert alone.n_iter_ < 0.5 * plain.n_iter_
+    assert adjusted_rand_score(plain.labels_, alone.labels_) > 0.99
+    assert adjusted_rand_score(plain.labels_, together.labels_) > 0.99
+
+
+def test_generations_part_all_points(monkeypatch):
+    monkeypatch.setattr(_climb, "FIRST", 3)
+    sizes = []
+    for n in (1, 11, 12, 13, 200):
+        generations = _climb._generations(n)
+        np.testing.assert_array_equal(np.sort(np.concatenate(generations)), np.arange(n))
+        sizes.append(len(generations))
+    assert sizes == [1, 1, 2, 2, 4]
+
+
+def test_stretched_steps_need_fewer_and_end_at_the_same_modes(blobs, monkeypatch):
+    """GROWTH = 1 leaves plain steps, which end at the same modes to within the tolerance."""
+    X, _ = blobs
+    stretched = ck.MeanShift(15, n_neighbors=239, tol=1e-6, max_iter=5000).fit(X)
+    monkeypatch.setattr(_climb, "GROWTH", 1.0)
+    plain = ck.MeanShift(15, n_neighbors=239, tol=1e-6, max_iter=5000).fit(X)
+    assert stretched.n_iter_ < 0.7 * plain.n_iter_
+    np.testing.assert_array_equal(stretched.labels_, plain.labels_)
+    np.testing.assert_allclose(stretched.cluster_centers_, plain.cluster_centers_, atol=1e-3)
+
+
+def test_no_stretched_step_lowers_the_density(blobs):
+    """With all points as neighbours, along every way that was taken."""
+    X, _ = blobs
+    model = ck.MeanShift(15, n_neighbors=239).fit(X)
+    starts = X[::40]
+    near = model._density.search(starts)
+    climbers = _climb._Climbers(model._density, starts, near, 1e-3, None)
+    ways = {start: [] for start in range(len(starts))}
+
+    def note(some, places):
+        for climber, place in zip(some, places, strict=True):
+            ways[climber].append(log_density(place, X, model.sigmas_))
+
+    climbers.run(300, note, 0, len(starts))
+    assert not len(climbers.moving)
+    for logs in ways.values():
+        assert (np.diff(logs) > -1e-9).all()
+
+
+def test_progress_is_told(blobs):
+    told = []
+    with listening(lambda *what: told.append(what)):
+        ck.MeanShift(15).fit(blobs[0])
+    stages = list(dict.fromkeys(stage for stage, _, _ in told))
+    assert stages == ["neighbours", "affinities", "modes"]
+    done = [count for stage, count, _ in told if stage == "modes"]
+    assert done == sorted(done)
+    assert told[-1] == ("modes", 240, 240)
+
+
+def test_an_interrupt_leaves_an_earlier_fit(blobs):
+    X, _ = blobs
+    model = ck.MeanShift(60).fit(X)
+    before = model.labels_.copy()
+
+    def interrupt(stage, done, total):
+        if stage == "modes" and done:
+            raise KeyboardInterrupt
+
+    with listening(interrupt), pytest.raises(KeyboardInterrupt):
+        model.set_params(perplexity=15).fit(X)
+    np.testing.assert_array_equal(model.labels_, before)
+    np.testing.assert_array_equal(model.predict(X), before)

@@ -8,13 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 from scipy.spatial import cKDTree
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from closeknit._threads import effective_n_jobs
 from closeknit.affinities import EntropicAffinities
+from closeknit.apps._climb import Ascent, climb, climb_together
+from closeknit.apps._density import Density, unheard
 from closeknit.apps._shared import by_size, check_count
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.neighbors import Neighbors, fit_index
@@ -22,9 +23,6 @@ from closeknit.neighbors import Neighbors, fit_index
 __all__ = ["MeanShift"]
 
 Array = NDArray[np.float64]
-
-#: Points that move at a time: their neighbours' weights take some 100 MB.
-CHUNK = 65_536
 
 
 class MeanShift(ClusterMixin, BaseEstimator):
@@ -68,8 +66,17 @@ class MeanShift(ClusterMixin, BaseEstimator):
     -----
     A step moves x to the mean of its neighbours, weighted by
     ``σ_n^(−D−2) exp(−‖x − x_n‖² / 2σ_n²)`` for D features: where the density's gradient would
-    vanish if the weights stayed. The density never falls, except that the set of nearest neighbours
-    changes on the way, by which weights of the size of the farthest neighbour's are exchanged.
+    vanish if the weights stayed, and the density does not fall. On long slopes steps in the same
+    direction are stretched, to a quarter of the bandwidth at most, as long as the density grows.
+    Neighbours are searched anew when a point has moved by half a bandwidth, and before it may stop:
+    the modes are those of the nearest neighbours' density, the ways to them are approximate.
+
+    Of more than some thousand points, later ones that come within a tenth of the bandwidth of a
+    place where an earlier one passed end where that one did; so do new points. Only points about as
+    near as that to the border between two modes can thereby get another label than they would on
+    their own.
+
+    An interrupt (Ctrl-C) while fitting is passed on and leaves the estimator as it was.
 
     References
     ----------
@@ -126,21 +133,50 @@ class MeanShift(ClusterMixin, BaseEstimator):
         """
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
-        options = {"n_jobs": self.n_jobs, "random_state": self.random_state}
-        affinities = EntropicAffinities(
-            self.perplexity, n_neighbors=self.n_neighbors, neighbors=self.neighbors, **options
-        ).fit(X)
-        self.sigmas_ = affinities.sigmas_
-        assert affinities.neighbors_ is not None  # n_neighbors=None was refused
-        n_counting = affinities.neighbors_.indices.shape[1] + 1  # the point itself counts, too
-        self._density = _Density(X, self.sigmas_, affinities._index, n_counting)
-        ends, self.n_iter_ = self._climb(X)
-        labels, modes = _merge(ends, *self._density.at(ends), self.merge)
+        sigmas, density, near = self._estimate(X)
+        ascent, paths = climb_together(density, X, near, self.tol, self.max_iter, self.n_jobs)
+        del near
+        self._warn_of(ascent)
+        alone = np.flatnonzero(ascent.owners < 0)
+        ends = ascent.ends[alone]
+        found = density.search(ends)
+        logs, _ = density.evaluate(ends, found)
+        gathered, modes = _merge(ends, logs, density.sigmas[found[:, 0]], self.merge)
+        labels = np.empty(len(X), dtype=np.int64)
+        labels[alone] = gathered
+        joined = ascent.owners >= 0
+        labels[joined] = labels[ascent.owners[joined]]
+        # Only now, all at once: an interrupt leaves an earlier fit as it was.
+        self.sigmas_, self.n_iter_ = sigmas, ascent.n_iter
         self.labels_ = by_size(labels)
         self.cluster_centers_ = np.empty_like(modes)
         self.cluster_centers_[self.labels_] = modes[labels]
-        self._ends = fit_index(ends, "euclidean", "exact", n_jobs=self.n_jobs)
+        self._density, self._paths = density, paths
+        with unheard():
+            self._ends = fit_index(ends, "euclidean", "exact", n_jobs=self.n_jobs)
+        self._end_labels = self.labels_[alone]
         return self
+
+    def _estimate(self, X: Array) -> tuple[Array, Density, NDArray[np.int32]]:
+        """Return bandwidths, the density, and the points that count at each point."""
+        affinities = EntropicAffinities(
+            self.perplexity,
+            n_neighbors=self.n_neighbors,
+            neighbors=self.neighbors,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        ).fit(X)
+        assert affinities.neighbors_ is not None  # n_neighbors=None was refused
+        others = affinities.neighbors_.indices
+        near = np.hstack([np.arange(len(X), dtype=others.dtype)[:, None], others])
+        density = Density(
+            X,
+            affinities.sigmas_,
+            affinities._index,
+            near.shape[1],
+            effective_n_jobs(self.n_jobs),
+        )
+        return affinities.sigmas_, density, near
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Let new points climb, each on its own, and look whose mode they come to.
@@ -156,19 +192,21 @@ class MeanShift(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        ends, _ = self._climb(X)
-        return self.labels_[self._ends.query(ends, 1).indices[:, 0]]
+        ascent = climb(self._density, X, self.tol, self.max_iter, self._paths)
+        self._warn_of(ascent)
+        with unheard():
+            nearest = self._ends.query(ascent.ends, 1).indices[:, 0]
+        joined = ascent.owners >= 0
+        return np.where(joined, self.labels_[ascent.owners], self._end_labels[nearest])
 
-    def _climb(self, X: Array) -> tuple[Array, int]:
-        ends, n_iter, n_moving = self._density.climb(X, self.tol, self.max_iter)
-        if n_moving:
+    def _warn_of(self, ascent: Ascent) -> None:
+        if ascent.n_moving:
             warnings.warn(
-                f"{n_moving} of {len(X)} points still moved after max_iter={self.max_iter} steps; "
-                "raise max_iter or tol",
+                f"{ascent.n_moving} of {len(ascent.ends)} points still moved after "
+                f"max_iter={self.max_iter} steps; raise max_iter or tol",
                 NotConvergedWarning,
                 stacklevel=3,
             )
-        return ends, n_iter
 
     def _check_parameters(self) -> None:
         check_count("max_iter", self.max_iter)
@@ -183,61 +221,6 @@ class MeanShift(ClusterMixin, BaseEstimator):
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
         if not 0.0 < self.merge < math.inf:
             raise ValueError(f"merge={self.merge} must be a positive number")
-
-
-class _Density:
-    """Gaussians of different widths around points, of which the nearest count at any place."""
-
-    def __init__(self, X: Array, sigmas: Array, index: Any, n_counting: int) -> None:
-        self._X = X
-        self._index = index
-        self._n_counting = n_counting
-        self._sigmas = _usable(sigmas)
-
-    def climb(self, starts: Array, tol: float, max_iter: int) -> tuple[Array, int, int]:
-        """Return where each start ends, the number of steps, and how many had not arrived."""
-        places = starts.copy()
-        shortest = tol * self.at(starts)[1]
-        moving = np.arange(len(places))
-        step = 0
-        while len(moving) and step < max_iter:
-            step += 1
-            before = places[moving]
-            places[moving] = after = self._shifted(before)
-            moving = moving[np.linalg.norm(after - before, axis=1) > shortest[moving]]
-        return places, step, len(moving)
-
-    def at(self, places: Array) -> tuple[Array, Array]:
-        """Return the density's logarithm, up to a constant, and the nearest point's bandwidth."""
-        near, exponents = self._exponents(places)
-        logs = logsumexp(exponents - self._X.shape[1] * np.log(self._sigmas[near]), axis=1)
-        return logs, self._sigmas[near[:, 0]]
-
-    def _shifted(self, places: Array) -> Array:
-        parts = [
-            self._means(places[first : first + CHUNK]) for first in range(0, len(places), CHUNK)
-        ]
-        return np.concatenate(parts)
-
-    def _means(self, places: Array) -> Array:
-        near, exponents = self._exponents(places)
-        exponents -= (self._X.shape[1] + 2) * np.log(self._sigmas[near])
-        weights = np.exp(exponents - exponents.max(axis=1, keepdims=True))
-        weights /= weights.sum(axis=1, keepdims=True)
-        pointers = np.arange(0, near.size + 1, near.shape[1])
-        shape = (len(places), len(self._X))
-        # A sparse product adds up each row on its own and in order: batches do not matter.
-        return csr_matrix((weights.ravel(), near.ravel(), pointers), shape=shape) @ self._X
-
-    def _exponents(self, places: Array) -> tuple[NDArray[Any], Array]:
-        found = self._index.query(places, self._n_counting)
-        return found.indices, -0.5 * found.sq_distances / self._sigmas[found.indices] ** 2
-
-
-def _usable(sigmas: Array) -> Array:
-    """Replace bandwidths of 0 (many duplicates) and ∞ (no differences) by the nearest others."""
-    good = sigmas[(sigmas > 0.0) & np.isfinite(sigmas)]
-    return np.clip(sigmas, good.min(), good.max()) if len(good) else np.ones_like(sigmas)
 
 
 def _merge(ends: Array, density: Array, scales: Array, merge: float) -> tuple[Any, Array]:

@@ -23,7 +23,7 @@ def segment_image(
     perplexity: float = 30.0,
     n_neighbors: int | str = "auto",
     window: int | None = None,
-    spatial_weight: float = 1.0,
+    spatial_weight: float = 0.3,
     n_jobs: int | None = -1,
     random_state: Any = None,
     **options: Any,
@@ -41,10 +41,13 @@ def segment_image(
         density with the bandwidth of each pixel: :class:`~closeknit.SpectralClustering` or
         :class:`~closeknit.MeanShift`.
     perplexity : float, default=30.0
-        Effective number of neighbours of a pixel. Mean shift wants hundreds for segments of any
-        size.
-    n_neighbors, window, spatial_weight
+        Effective number of neighbours of a pixel. Mean shift wants a hundred or more for segments
+        of any size.
+    n_neighbors, window
         As in :func:`~closeknit.image_affinities`; `window` is for ``method="spectral"`` only.
+    spatial_weight : float, default=0.3
+        How much a step to the next pixel counts beside a just visible difference of colour. With 1,
+        as in the affinities' paper, segments are patches of a map; with 0.1 they have many holes.
     n_jobs : int or None, default=-1
     random_state : int, RandomState or None, default=None
     **options

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "mean_colors", "segment"]
 
 EXAMPLES = """
-closeknit segment photo.jpg --segments 6
+closeknit segment photo.jpg --segments 25
 
-closeknit segment photo.jpg -o parts.npy --method meanshift
+closeknit segment photo.jpg -o parts.npy --method meanshift --perplexity 100
 """
 
 

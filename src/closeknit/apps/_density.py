@@ -1,0 +1,101 @@
+"""A density of Gaussians of different widths, of which the nearest count at any place."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from closeknit._progress import listening
+from closeknit.neighbors._rows import candidate_distances
+
+__all__ = ["Density", "unheard"]
+
+Array = NDArray[np.float64]
+
+#: Weights that are computed at a time: some MB, which stay in the processor's cache.
+_AT_A_TIME = 2**20
+
+
+def unheard() -> AbstractContextManager[None]:
+    """Let nobody hear what is told inside: many small searches are no stages of their own."""
+    return listening(lambda stage, done, total: None)
+
+
+class Density:
+    """Σ σ_n^(−D) exp(−‖x − x_n‖² / 2σ_n²) over the points that are nearest to x.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    sigmas : ndarray of shape (n_samples,)
+        Bandwidths; those of 0 (many duplicates) or ∞ (no differences) are replaced by the nearest
+        others.
+    index : NeighborIndex
+        Fitted to `X`.
+    n_counting : int
+        How many points count.
+    n_threads : int
+    """
+
+    def __init__(
+        self, X: Array, sigmas: Array, index: Any, n_counting: int, n_threads: int
+    ) -> None:
+        self.sigmas = _usable(sigmas)
+        self._X = X
+        self._index = index
+        self._n_counting = n_counting
+        self._n_threads = n_threads
+        self._rates = -0.5 / self.sigmas**2
+        self._heights = -X.shape[1] * np.log(self.sigmas)
+
+    def search(self, places: Array) -> NDArray[np.int32]:
+        """Find the points that count at each place, the nearest first."""
+        with unheard():
+            found: NDArray[np.int32] = self._index.query(places, self._n_counting).indices
+        return found
+
+    def evaluate(self, places: Array, near: NDArray[np.int32]) -> tuple[Array, Array]:
+        """Compute the density's logarithm at each place, up to a constant, and the weighted mean.
+
+        Parameters
+        ----------
+        places : ndarray of shape (n_places, n_features)
+        near : ndarray of int of shape (n_places, n_counting)
+            The points that count at each.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_places,)
+        means : ndarray of shape (n_places, n_features)
+            Of the points, weighted by σ_n^(−D−2) exp(−‖x − x_n‖² / 2σ_n²).
+        """
+        logs, means = np.empty(len(places)), np.empty_like(places)
+        size = max(1, _AT_A_TIME // near.shape[1])
+        for first in range(0, len(places), size):
+            rows = slice(first, first + size)
+            logs[rows], means[rows] = self._evaluate(places[rows], near[rows])
+        return logs, means
+
+    def _evaluate(self, places: Array, near: NDArray[np.int32]) -> tuple[Array, Array]:
+        rates = self._rates[near]
+        weights = candidate_distances(places, self._X, near, n_threads=self._n_threads)
+        weights *= rates
+        weights += self._heights[near]
+        top = weights.max(axis=1)
+        np.exp(weights - top[:, None], out=weights)
+        logs = top + np.log(weights.sum(axis=1))
+        weights *= rates  # their sign and the factor ½ drop out of the mean
+        weights /= weights.sum(axis=1, keepdims=True)
+        pointers = np.arange(0, near.size + 1, near.shape[1])
+        shape = (len(places), len(self._X))
+        # A sparse product adds up each row on its own and in order: batches do not matter.
+        return logs, csr_matrix((weights.ravel(), near.ravel(), pointers), shape=shape) @ self._X
+
+
+def _usable(sigmas: Array) -> Array:
+    good = sigmas[(sigmas > 0.0) & np.isfinite(sigmas)]
+    return np.clip(sigmas, good.min(), good.max()) if len(good) else np.ones_like(sigmas)
