@@ -21,10 +21,10 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import closeknit as ck
 from closeknit.affinities import EntropicAffinities, FixedAffinities
-from closeknit.apps.meanshift import _Density
+from closeknit.apps._climb import Paths
 from closeknit.exceptions import ModelError, OutputError
 from closeknit.io.describe import Description
-from closeknit.io.registry import ESTIMATORS, INDICES, parameters_of
+from closeknit.io.registry import ESTIMATORS, INDICES, PARTS, parameters_of
 from closeknit.io.registry import dataclasses as known_dataclasses
 from closeknit.io.restore import restore
 from closeknit.kernels import student
@@ -75,7 +75,7 @@ def same(a, b, where="model"):
     elif type(a) in INDICES:
         for name in (*parameters_of(type(a)), *INDICES[type(a)]):
             same(getattr(a, name, None), getattr(b, name, None), f"{where}.{name}")
-    elif isinstance(a, _Density):
+    elif type(a) in PARTS:
         same(vars(a), vars(b), where)
     elif isinstance(a, np.random.RandomState):
         same(a.get_state(legacy=False), b.get_state(legacy=False), where)
@@ -721,10 +721,14 @@ def test_densities_that_do_not_fit_their_index(tmp_path):
         refuses(tmp_path / "m", saying)
 
     refused("a density whose points, widths and index", _index=ExactIndex().fit(NEW))
-    refused("a density whose points, widths and index", _sigmas=np.ones(7))
-    parts = {"_index": ExactIndex().fit(NEW), "_X": NEW, "_sigmas": np.ones(7)}
+    refused("a density whose points, widths and index", sigmas=np.ones(7))
+    parts = {"_index": ExactIndex().fit(NEW), "_X": NEW, "sigmas": np.ones(7)}
     refused(r"MeanShift._density has shape \(7, 10\)", **parts)
     refused("damaged", _index="abc")
+    model = make("MeanShift").fit(X)
+    model._paths = Paths.through(X, np.arange(7), n_jobs=1)
+    ck.io.save(model, tmp_path / "m")
+    refuses(tmp_path / "m", "paths whose places and owners do not fit")
 
 
 @pytest.mark.parametrize(

@@ -49,15 +49,20 @@ class Paths:
 
     Parameters
     ----------
-    places : ndarray of shape (n_places, n_features)
+    index : NeighborIndex
+        Fitted to the places.
     owners : ndarray of int of shape (n_places,)
-    n_jobs : int or None
     """
 
-    def __init__(self, places: Array, owners: Integers, n_jobs: int | None) -> None:
-        with unheard():
-            self._index = fit_index(places, n_jobs=n_jobs)
+    def __init__(self, index: Any, owners: Integers) -> None:
+        self._index = index
         self._owners = owners
+
+    @classmethod
+    def through(cls, places: Array, owners: Integers, n_jobs: int | None) -> Paths:
+        """Remember who passed at some places."""
+        with unheard():
+            return cls(fit_index(places, n_jobs=n_jobs), owners)
 
     def owners_near(self, places: Array, radii: Array) -> Integers:
         """Return who passed nearest to each place, -1 if nobody did within the radius."""
@@ -136,11 +141,12 @@ def climb_together(
             n_moving += len(climbers.moving)
             done += len(batch)
         if not is_last:
-            paths = Paths(*trail.gather(owners), n_jobs)
+            paths = Paths.through(*trail.gather(owners), n_jobs)
     if paths is not None:
         places, passed = trail.gather(owners)
         everyone = np.where(owners < 0, np.arange(n), owners)
-        paths = Paths(np.concatenate([X, places]), np.concatenate([everyone, passed]), n_jobs)
+        places, passed = np.concatenate([X, places]), np.concatenate([everyone, passed])
+        paths = Paths.through(places, passed, n_jobs)
     return Ascent(ends, owners, n_iter, n_moving), paths
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit._progress import listening
+from closeknit._threads import effective_n_jobs
 from closeknit.neighbors._rows import candidate_distances
 
 __all__ = ["Density", "unheard"]
@@ -38,17 +39,17 @@ class Density:
         Fitted to `X`.
     n_counting : int
         How many points count.
-    n_threads : int
+    n_jobs : int or None
     """
 
     def __init__(
-        self, X: Array, sigmas: Array, index: Any, n_counting: int, n_threads: int
+        self, X: Array, sigmas: Array, index: Any, n_counting: int, n_jobs: int | None
     ) -> None:
         self.sigmas = _usable(sigmas)
         self._X = X
         self._index = index
         self._n_counting = n_counting
-        self._n_threads = n_threads
+        self._n_jobs = n_jobs
         self._rates = -0.5 / self.sigmas**2
         self._heights = -X.shape[1] * np.log(self.sigmas)
 
@@ -82,7 +83,8 @@ class Density:
 
     def _evaluate(self, places: Array, near: NDArray[np.int32]) -> tuple[Array, Array]:
         rates = self._rates[near]
-        weights = candidate_distances(places, self._X, near, n_threads=self._n_threads)
+        threads = effective_n_jobs(self._n_jobs)
+        weights = candidate_distances(places, self._X, near, n_threads=threads)
         weights *= rates
         weights += self._heights[near]
         top = weights.max(axis=1)

@@ -12,7 +12,6 @@ from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from closeknit._threads import effective_n_jobs
 from closeknit.affinities import EntropicAffinities
 from closeknit.apps._climb import Ascent, climb, climb_together
 from closeknit.apps._density import Density, unheard
@@ -174,7 +173,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
             affinities.sigmas_,
             affinities._index,
             near.shape[1],
-            effective_n_jobs(self.n_jobs),
+            self.n_jobs,
         )
         return affinities.sigmas_, density, near
 

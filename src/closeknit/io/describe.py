@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from closeknit.apps.meanshift import _Density
 from closeknit.exceptions import ModelError
 from closeknit.io.registry import (
-    DENSITY,
     ESTIMATORS,
     INDICES,
     NOT_SAVED,
+    PARTS,
     dataclasses,
     parameters_of,
 )
@@ -103,9 +102,9 @@ class Description:
             return {"kind": "kernel", "name": value.name}
         if cls in INDICES:
             return self._index(value, where)
-        if cls is _Density:
-            parts = ((name, getattr(value, f"_{name}")) for name in DENSITY)
-            return {"kind": "density", **self._named(parts, where)}
+        if cls in PARTS:
+            parts = ((name, getattr(value, place)) for name, place in PARTS[cls].items())
+            return {"kind": "parts", "class": cls.__name__, "parts": self._named(parts, where)}
         if cls.__name__ in ESTIMATORS and ESTIMATORS[cls.__name__].cls is cls:
             return self._estimator(value, where)
         if is_dataclass(value) and dataclasses().get(cls.__name__) is cls:

@@ -17,6 +17,8 @@ from typing import Any
 
 from closeknit.affinities import EntropicAffinities, FixedAffinities
 from closeknit.apps import LabelPropagation, LabelSpreading, MeanShift, SpectralClustering
+from closeknit.apps._climb import Paths
+from closeknit.apps._density import Density
 from closeknit.embeddings import (
     SNE,
     TSNE,
@@ -34,10 +36,10 @@ from closeknit.graphs import (
 from closeknit.neighbors import ApproximateIndex, ExactIndex, PairwiseIndex, PrecomputedIndex
 
 __all__ = [
-    "DENSITY",
     "ESTIMATORS",
     "INDICES",
     "NOT_SAVED",
+    "PARTS",
     "Fitted",
     "dataclasses",
     "parameters_of",
@@ -134,7 +136,9 @@ _MODES: Shapes = {
     "labels_": ("n",),
     "cluster_centers_": ("c", "f"),
     "_density": ("n", "f"),
-    "_ends": ("n", "f"),
+    "_paths": None,
+    "_ends": ("e", "f"),
+    "_end_labels": ("e",),
 }
 
 ESTIMATORS: Mapping[str, Fitted] = MappingProxyType(
@@ -177,8 +181,19 @@ INDICES: Mapping[type, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-#: What a density, as mean shift climbs it, is made of.
-DENSITY = ("X", "sigmas", "index", "n_counting")
+#: What mean shift climbs on is made of, and where that is kept.
+PARTS: Mapping[type, Mapping[str, str]] = MappingProxyType(
+    {
+        Density: {
+            "X": "_X",
+            "sigmas": "sigmas",
+            "index": "_index",
+            "n_counting": "_n_counting",
+            "n_jobs": "_n_jobs",
+        },
+        Paths: {"index": "_index", "owners": "_owners"},
+    }
+)
 
 #: Where the small frozen objects are defined that parameters and results may be.
 _MODULES = (

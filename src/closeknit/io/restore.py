@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from closeknit.apps.meanshift import _Density
+from closeknit.apps._density import Density
 from closeknit.exceptions import ModelError
-from closeknit.io.registry import DENSITY, ESTIMATORS, INDICES, Shapes, dataclasses
+from closeknit.io.registry import ESTIMATORS, INDICES, PARTS, Shapes, dataclasses
 from closeknit.kernels import KERNELS, Kernel
 from closeknit.neighbors import Neighbors
 
@@ -25,6 +25,7 @@ _GENERATORS = {
     name: getattr(np.random, name) for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 }
 _INDICES = {cls.__name__: cls for cls in INDICES}
+_PARTS = {cls.__name__: cls for cls in PARTS}
 
 
 def restore(
@@ -120,13 +121,16 @@ def _index(entry: Any, value: Any, named: Any) -> Any:
     return index
 
 
-def _density(entry: Any, value: Any, named: Any) -> Any:
-    parts = {name: value(entry[name]) for name in DENSITY}
-    shape = parts["X"].shape
+def _parts(entry: Any, value: Any, named: Any) -> Any:
+    cls = _known(_PARTS, entry["class"], "class")
+    parts = named(entry["parts"])
+    shape = _shape(parts["index"])
     # Neighbours are looked up in the points, among which compiled code trusts them to be.
-    if _shape(parts["index"]) != shape or parts["sigmas"].shape != shape[:1]:
+    if cls is Density and (parts["X"].shape != shape or parts["sigmas"].shape != shape[:1]):
         raise ModelError("it holds a density whose points, widths and index do not fit each other")
-    return _Density(**parts)
+    if cls is not Density and parts["owners"].shape != shape[:1]:
+        raise ModelError("it holds paths whose places and owners do not fit each other")
+    return cls(**parts)
 
 
 def _dataclass(entry: Any, value: Any, named: Any) -> Any:
@@ -218,7 +222,7 @@ _MAKERS: Mapping[str, Callable[[Any, Any, Any], Any]] = {
     "generator": _generator,
     "kernel": _kernel,
     "index": _index,
-    "density": _density,
+    "parts": _parts,
     "dataclass": _dataclass,
     "estimator": _estimator,
 }
