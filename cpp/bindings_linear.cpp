@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "approximate_cholesky.h"
+#include "products.h"
 #include "strongest.h"
 
 namespace nb = nanobind;
@@ -82,6 +83,17 @@ static void bind_graph(nb::module_& m) {
                       : ApproximateCholesky(matrix, seed, check_signals);
         },
         "indptr"_a, "indices"_a, "weights"_a, "excess"_a, "seed"_a, "like"_a.none());
+  m.def("multiply",
+        [](Vector<const I> indptr, Vector<const I> indices, Vector<const double> weights,
+           Matrix<const double> X, Matrix<double> out, int n_jobs) {
+          const auto w = make_weights<I, double>(indptr, indices, weights);
+          if (static_cast<std::int64_t>(X.shape(0)) != w.n || out.shape(0) != X.shape(0) ||
+              out.shape(1) != X.shape(1))
+            throw nb::value_error("X and out must have one row per row of the matrix");
+          nb::gil_scoped_release release;
+          multiply(w, X.data(), static_cast<std::int64_t>(X.shape(1)), out.data(), n_jobs);
+        },
+        "indptr"_a, "indices"_a, "weights"_a, "X"_a, "out"_a, "n_jobs"_a);
   m.def("label_components",
         [](Vector<const I> indptr, Vector<const I> indices, Vector<const double> weights,
            Vector<const double> degrees, double share, Vector<std::int32_t> labels) {

@@ -106,6 +106,9 @@ def approximate_cholesky(
 def mark_strongest(
     indptr: Array, indices: Array, weights: Array, k: int, keep: Array, n_jobs: int
 ) -> int: ...
+def multiply(
+    indptr: Array, indices: Array, weights: Array, X: Array, out: Array, n_jobs: int
+) -> None: ...
 def sum_rows(indptr: Array, indices: Array, weights: Array, sums: Array, n_jobs: int) -> None: ...
 def label_components(
     indptr: Array, indices: Array, weights: Array, degrees: Array, share: float, labels: Array

@@ -12,6 +12,7 @@ import closeknit as ck
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.graphs import laplacian, symmetrize
 from closeknit.minimize.eigenvectors import DENSE, graph_eigenvectors
+from closeknit.minimize.products import multiply
 from closeknit.minimize.thinning import thin
 
 
@@ -158,3 +159,18 @@ def test_thinned_graph_has_the_same_components(n_neighbors):
 def test_sparse_graph_is_not_thinned():
     W = path(20)
     assert thin(W, 2) is W
+
+
+@pytest.mark.parametrize("k", [1, 3, 20])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_products_are_those_of_scipy_on_any_number_of_threads(k, dtype):
+    rng = np.random.default_rng(0)
+    A = sparse.random(5000, 5000, density=0.002, format="csr", random_state=0)
+    A.indptr, A.indices = A.indptr.astype(dtype), A.indices.astype(dtype)
+    X = rng.normal(size=(5000, k))
+    one, two = (multiply(A, X, n_jobs) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_allclose(one, A @ X, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(multiply(A, np.asfortranarray(X)), one)
+    with pytest.raises(ValueError, match="one row per row of the matrix"):
+        multiply(A, X[:7])

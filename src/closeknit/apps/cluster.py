@@ -146,6 +146,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=rng,
+            n_jobs=self.n_jobs,
         )
         self.eigenvalues_, self.n_iter_ = found.values, max(1, found.n_iter)
         self.embedding_ = _coordinates(found, self.variant)

@@ -18,6 +18,7 @@ from closeknit.apps._shared import check_count, fit_graph, pairwise_tags, valida
 from closeknit.embeddings.out_of_sample import coinciding_points, new_affinities
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.minimize.linear import ApproximateCholesky, conjugate_gradients
+from closeknit.minimize.products import multiply
 from closeknit.minimize.thinning import thin
 
 __all__ = ["LabelPropagation", "LabelSpreading"]
@@ -151,7 +152,12 @@ class _GraphClassifier(ClassifierMixin, BaseEstimator):
     def _solve(self, matrix: csr_matrix, factor: ApproximateCholesky, rhs: Array) -> Array:
         start = factor.solve(rhs)
         out, n_iter = conjugate_gradients(
-            lambda V: matrix @ V, rhs, start, self.tol, self.max_iter, precondition=factor.solve
+            lambda V: multiply(matrix, V, self.n_jobs),
+            rhs,
+            start,
+            self.tol,
+            self.max_iter,
+            precondition=factor.solve,
         )
         self.n_iter_ = max(1, n_iter)
         if n_iter >= self.max_iter:
@@ -272,10 +278,10 @@ class LabelPropagation(_GraphClassifier):
         free, mass = np.flatnonzero(reached & ~labelled), given.copy()
         self.n_iter_ = 1
         if len(free) > 0:
-            rows, thinned = W[free], thin(W)[free]
+            rows, thinned = W[free], thin(W, n_jobs=self.n_jobs)[free]
             matrix = csr_matrix(diags(_sums(rows)) - rows[:, free])
             to_labels = _sums(thinned[:, np.flatnonzero(labelled)])
-            factor = ApproximateCholesky.of_graph(thinned[:, free], to_labels)
+            factor = ApproximateCholesky.of_graph(thinned[:, free], to_labels, n_jobs=self.n_jobs)
             mass[free] = self._solve(matrix, factor, rows @ given)
         return mass
 
@@ -350,7 +356,9 @@ class LabelSpreading(_GraphClassifier):
         degrees[degrees == 0.0] = 1.0  # isolated points keep what they have
         roots = np.sqrt(degrees)[:, None]
         matrix = csr_matrix(diags(degrees) - self.alpha * W)
-        factor = ApproximateCholesky.of_graph(self.alpha * thin(W), (1.0 - self.alpha) * degrees)
+        kept = self.alpha * thin(W, n_jobs=self.n_jobs)
+        excess = (1.0 - self.alpha) * degrees
+        factor = ApproximateCholesky.of_graph(kept, excess, n_jobs=self.n_jobs)
         return roots * self._solve(matrix, factor, (1.0 - self.alpha) * roots * given)
 
     def _check_parameters(self) -> None:

@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.minimize.linear import ApproximateCholesky
 from closeknit.minimize.problem import Array
+from closeknit.minimize.products import multiply
 from closeknit.minimize.thinning import thin
 
 __all__ = ["Eigenvectors", "graph_eigenvectors"]
@@ -62,6 +63,7 @@ def graph_eigenvectors(
     tol: float = 1e-4,
     max_iter: int = 200,
     random_state: Any = None,
+    n_jobs: int | None = -1,
 ) -> Eigenvectors:
     """Eigenvectors of the normalised Laplacian with the smallest eigenvalues.
 
@@ -78,6 +80,8 @@ def graph_eigenvectors(
     max_iter : int, default=200
     random_state : int, RandomState or None, default=None
         Seeds the start.
+    n_jobs : int or None, default=-1
+        Threads; the vectors are the same for any.
 
     Returns
     -------
@@ -115,7 +119,7 @@ def graph_eigenvectors(
         rng = check_random_state(random_state)
         # One thread of BLAS: the blocks are too thin for more, and sums keep their order.
         with threadpool_limits(1, user_api="blas"):
-            found = _Iteration(W, roots, kernel, rng).run(wanted, tol, max_iter)
+            found = _Iteration(W, roots, kernel, rng, n_jobs).run(wanted, tol, max_iter)
     values, vectors, n_iter, converged = found
     if not converged:
         warnings.warn(
@@ -171,16 +175,19 @@ def _direct(W: Any, roots: Array, kernel: Any, wanted: int) -> Found:
 class _Iteration:
     """Locally optimal block preconditioned iterations, orthogonal to the kernel."""
 
-    def __init__(self, W: Any, roots: Array, kernel: Any, rng: Any) -> None:
+    def __init__(self, W: Any, roots: Array, kernel: Any, rng: Any, n_jobs: int | None) -> None:
+        self._n_jobs = n_jobs
         self._A = _normalized(W, roots)
         self._root = roots[:, None]
         self._kernel = kernel
         self._kernel_t = kernel.T.tocsr()
-        self._factor = ApproximateCholesky.of_graph(thin(W), np.zeros(len(roots)))
+        self._factor = ApproximateCholesky.of_graph(
+            thin(W, n_jobs=n_jobs), np.zeros(len(roots)), n_jobs=n_jobs
+        )
         self._rng = rng
 
     def _apply(self, V: Array) -> Array:
-        return V - self._A @ V
+        return V - multiply(self._A, V, self._n_jobs)
 
     def _precondition(self, R: Array) -> Array:
         return self._project(self._root * self._factor.solve(self._root * R))

@@ -15,7 +15,9 @@ __all__ = ["thin"]
 N_NEIGHBORS = 10
 
 
-def thin(weights: csr_matrix, n_neighbors: int = N_NEIGHBORS) -> csr_matrix:
+def thin(
+    weights: csr_matrix, n_neighbors: int = N_NEIGHBORS, *, n_jobs: int | None = None
+) -> csr_matrix:
     """Keep the strongest edges of each point, and all edges between the pieces they leave.
 
     The graph falls into the same connected components as before, so that its Laplacian is singular
@@ -27,6 +29,7 @@ def thin(weights: csr_matrix, n_neighbors: int = N_NEIGHBORS) -> csr_matrix:
         Symmetric and not negative.
     n_neighbors : int, default=10
         Edges that each point keeps at least.
+    n_jobs : int or None, default=None
 
     Returns
     -------
@@ -41,7 +44,7 @@ def thin(weights: csr_matrix, n_neighbors: int = N_NEIGHBORS) -> csr_matrix:
     >>> thin(square, n_neighbors=1).nnz  # two strong pairs, held together by the weak edges
     8
     """
-    kept = keep_strongest(weights, n_neighbors)
+    kept = keep_strongest(weights, n_neighbors, n_jobs)
     if kept.nnz == weights.nnz:
         return weights
     _, piece = connected_components(kept, directed=False)
