@@ -16,6 +16,7 @@ optimisation. `--cache FOLDER` keeps them for the next run. Tables go to standar
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import subprocess
 import sys
@@ -232,7 +233,7 @@ def models(arguments: argparse.Namespace) -> list[str]:
         objective = kind(problem.P, repulsion=GridRepulsion(0.02, n_jobs=N_JOBS), check=False)
         at = objective.at(model.lam_)
         goal = model.objective_ * (1.0 + 1e-4)
-        best = SpectralLBFGS(n_neighbors=10, memory=10)
+        best = SpectralLBFGS(n_neighbors=5, memory=5)  # the default
         ours, reached = seconds_to(at, problem.start, best, "auto", goal, arguments.limit)
         cells = ""
         for grow in (1.0, 2.0):
@@ -355,6 +356,7 @@ def one(arguments: argparse.Namespace) -> list[str]:
     P = ck.graphs.symmetrize(affinities.fit_transform(X))
     del X, affinities
     graph = P.data.nbytes + P.indices.nbytes + P.indptr.nbytes
+    ctypes.CDLL(None).malloc_trim(0)  # what was freed must not pass for the fit's
     current = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
     model = ck.TSNE(affinity="precomputed", init=start, n_jobs=N_JOBS).fit(P)

@@ -12,6 +12,7 @@ namespace closeknit {
 namespace CK_ISA {
 
 constexpr double LN_2 = 0.69314718055994530942;
+constexpr int AHEAD = 64;  // ends of edges are asked for so many edges before theirs
 
 // Coordinates of the points at the ends of as many edges as a vector has lanes.
 template <class T, int D, class I>
@@ -46,6 +47,7 @@ static double sum_rows(const Edges<T, I>& e, const Kernel& kernel, double* force
   const V one = all<V>(T(1)), inverse = all<V>(T(1.0 / kernel.scale));
   const double slope = kernel.power / kernel.scale;
   double total = 0.0;
+  const I last = e.indptr[end];
   for (std::int64_t n = begin; n < end; ++n) {
     V x[D], f[D];
     for (int c = 0; c < D; ++c) {
@@ -54,6 +56,9 @@ static double sum_rows(const Edges<T, I>& e, const Kernel& kernel, double* force
     }
     V value = all<V>(T(0));
     for (I j = e.indptr[n]; j < e.indptr[n + 1]; j += W) {
+      if (j + AHEAD + W < last)
+        for (int l = 0; l < W; ++l)
+          CK_PREFETCH(e.points + static_cast<std::int64_t>(e.indices[j + AHEAD + l]) * D);
       V w, y[D];
       if (j + W <= e.indptr[n + 1]) {
         w = load<V>(e.weights + j);

@@ -151,6 +151,10 @@ CK_INLINE std::int64_t locate(const Grid& grid, const std::int64_t* stride, cons
   return node;
 }
 
+// Points lie anywhere in memory, in an order that the processor cannot guess: they are asked for so
+// many turns before theirs.
+constexpr std::int64_t AHEAD = 16;
+
 template <class T, int D, int P>
 static void spread_in(const Grid& grid, const double* points, const double* weights,
                       const std::int64_t* begin, const std::int64_t* end, T* nodes) {
@@ -162,6 +166,7 @@ static void spread_in(const Grid& grid, const double* points, const double* weig
   T f[D];
   Lanes<T, P> w[D];
   for (const std::int64_t* m = begin; m < end; ++m) {
+    if (m + AHEAD < end) CK_PREFETCH(points + m[AHEAD] * D);
     const std::int64_t node = locate<T, D, P>(grid, stride, points + *m * D, inverse, f);
     for (int c = 0; c < D; ++c) w[c] = basis.splines.at(f[c]);
     Add<T, D, P>::to(nodes + node, stride, w, weights ? static_cast<T>(weights[*m]) : T(1));
@@ -179,6 +184,11 @@ static void gather_in(const Grid& grid, const Potential<T>& potential, const dou
   Factors<T, P> s[D];
   T f[D], found[D + 1], own[D + 1] = {};
   for (const std::int64_t* m = begin; m < end; ++m) {
+    if (m + AHEAD < end) {
+      CK_PREFETCH(points + m[AHEAD] * D);
+      CK_PREFETCH_TO_WRITE(value + m[AHEAD]);
+      if (gradient) CK_PREFETCH_TO_WRITE(gradient + m[AHEAD] * D);
+    }
     const std::int64_t node = locate<T, D, P>(grid, potential.stride, points + *m * D, inverse, f);
     for (int c = 0; c < D; ++c) s[c] = {basis.splines.at(f[c]), basis.slopes.at(f[c])};
     Contract<T, D, P>::of(potential.nodes + node, potential.stride, s, found);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -161,6 +162,6 @@ def student(dof: float) -> Kernel:
     >>> float(student(0.5).K(2.0).round(4))
     0.2991
     """
-    if not 0.0 < dof < np.inf:
+    if not isinstance(dof, Real) or not 0.0 < dof < np.inf:
         raise ValueError(f"dof={dof!r} must be positive and finite")
     return _Student("student", STUDENT.family, float(dof), (dof + 1.0) / 2.0)

@@ -332,3 +332,17 @@ def test_repulsive_weights_need_exact_sums():
     """They are per pair; asking for a grid as well does no harm."""
     emb = small(ck.ElasticEmbedding, repulsive_weights="distances", lam=1.0, max_iter=5).fit(SMALL)
     assert emb._grid is None
+
+
+@pytest.mark.parametrize("model", [ck.SymmetricSNE, ck.ElasticEmbedding])
+def test_narrow_starts_are_widened_where_the_grid_could_not_tell_them_from_a_point(model, digits):
+    """Else points that attract each other from all sides would stay together for good."""
+    X, _ = digits(700)
+    start = np.random.default_rng(0).normal(size=(700, 2))
+    lam = {} if model is ck.SymmetricSNE else {"lam": 1e-4}
+    narrow, wide = (
+        model(init=scale * start, repulsion="grid", n_jobs=1, **lam).fit(X)
+        for scale in (1e-6, 0.01 / start.std(axis=0).max())
+    )
+    assert narrow.objective_ == pytest.approx(wide.objective_, rel=1e-6)
+    assert narrow.embedding_.std() > 0.1

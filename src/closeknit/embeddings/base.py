@@ -51,6 +51,8 @@ Array = NDArray[np.float64]
 LARGEST_EXACT = 5000
 #: Points beyond which maps are so wide that the grid takes most of the time and memory.
 MANY = 200_000
+#: Standard deviation of a start below which the grid would not tell it from a point.
+NARROWEST = 0.01
 
 
 class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
@@ -158,7 +160,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
             self.init, X, objective.weights, self.n_components, self.random_state, metric
         )
         self.affinities_ = objective.weights
-        self._minimize(objective, start)
+        self._minimize(objective, _widened(start, objective))
         self._n_features_out = self.n_components
         return self
 
@@ -210,12 +212,12 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
     def _resolve_direction(self, objective: Objective) -> Any:
         if not isinstance(self.direction, str) or self.direction != "auto":
             return self.direction
-        # The strongest ten weights of a point make as good a start for L-BFGS as all, and a factor
+        # The strongest five weights of a point make as good a start for L-BFGS as all, and a factor
         # that fits in memory.
         few = isinstance(objective.repulsion, ExactRepulsion)
         if few:
             return SpectralLBFGS(n_jobs=self.n_jobs)
-        return SpectralLBFGS(n_neighbors=10, memory=10, n_jobs=self.n_jobs)
+        return SpectralLBFGS(n_neighbors=5, memory=5, n_jobs=self.n_jobs)
 
     def _resolve_repulsion(self, n_samples: int) -> Repulsion:
         if hasattr(self.repulsion, "sums"):
@@ -245,6 +247,19 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
                 f"callback={self.callback!r} must be None or a function of the state, which may "
                 "return True to stop"
             )
+
+
+def _widened(start: Array, objective: Objective) -> Array:
+    """Spread a start so far that the grid's forces, which nearly cancel there, point outwards.
+
+    Where the kernel is Gaussian, attraction holds points together with all its strength from the
+    start, and wrong forces would leave them there. (Of a Student kernel any noise makes a map.)
+    """
+    spread = float(start.std(axis=0).max())
+    gaussian = objective.kernel.constant_attraction
+    if gaussian and isinstance(objective.repulsion, GridRepulsion) and 0.0 < spread < NARROWEST:
+        return start * (NARROWEST / spread)
+    return start
 
 
 def _tolerance(direction: Direction) -> float:

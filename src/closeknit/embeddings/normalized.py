@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from closeknit import objectives
 from closeknit.embeddings._document import document
-from closeknit.embeddings._validation import check_number
 from closeknit.embeddings.base import BaseEmbedding
 from closeknit.kernels import student
 from closeknit.minimize import Direction, Momentum, SpectralMomentum
@@ -207,7 +206,6 @@ class TSNE(_Normalized):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_number("dof", self.dof)
         student(self.dof)
         if isinstance(self.exaggeration, str) and self.exaggeration == "auto":
             return
