@@ -145,6 +145,10 @@ EPANECHNIKOV = _Epanechnikov("epanechnikov", 2)
 KERNELS = {kernel.name: kernel for kernel in (GAUSSIAN, STUDENT, EPANECHNIKOV)}
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real)
+
+
 def student(dof: float) -> Kernel:
     """Return Student's t kernel (1 + t / dof)^−((dof + 1) / 2), up to its constant.
 
@@ -162,6 +166,6 @@ def student(dof: float) -> Kernel:
     >>> float(student(0.5).K(2.0).round(4))
     0.2991
     """
-    if not isinstance(dof, Real) or not 0.0 < dof < np.inf:
+    if not _is_number(dof) or not 0.0 < dof < np.inf:
         raise ValueError(f"dof={dof!r} must be positive and finite")
     return _Student("student", STUDENT.family, float(dof), (dof + 1.0) / 2.0)
