@@ -283,12 +283,14 @@ def sets(arguments: argparse.Namespace) -> list[str]:
         model, seconds, _ = fit(ck.TSNE(), problem)
         Y = model.embedding_
         known = len(problem.labels) > 0
-        accuracy = quality.knn_accuracy(Y, problem.labels, 10, sample=10_000) if known else np.nan
+        accuracy = "–"
+        if known:
+            accuracy = f"{quality.knn_accuracy(Y, problem.labels, 10, sample=10_000):.4f}"
         spread = np.linalg.norm(Y - np.median(Y, axis=0), axis=1)
         lines.append(
             f"| {name} | {len(Y):,} | {model.n_iter_} | {model.stopped_because_} | "
             f"{seconds[-1]:.1f} | {model.kl_divergence_:.3f} | {problem.recall(Y):.3f} | "
-            f"{accuracy:.4f} | {spread.max() / np.median(spread):.1f} |"
+            f"{accuracy} | {spread.max() / np.median(spread):.1f} |"
         )
         print(lines[-1], file=sys.stderr, flush=True)
     return [*lines, "", "Widest: distance from the median point, farthest over median."]
