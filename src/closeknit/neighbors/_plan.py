@@ -27,6 +27,8 @@ RESIDUAL_WEIGHT = 0.5
 
 _LENGTHS = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, MAX_COMPONENTS)
 _QUERIES, _POINTS = 96, 8192  # sample sizes
+# Points for each direction up to which finding directions takes longer than comparing all points.
+_FEW_PER_DIRECTION = 20
 
 # Nanoseconds on an AVX2 core, roughly, from MNIST on a busy machine; only their ratios matter.
 _PER_COORDINATE, _PER_POINT = 0.035, 0.4  # comparing a sketch
@@ -84,6 +86,10 @@ def plan_sketches(
     """
     n_samples, n_features = X.shape
     n_components = min(n_features, MAX_COMPONENTS)
+    if not sp.issparse(X) and n_samples <= _FEW_PER_DIRECTION * n_components:
+        center = X.mean(axis=0, dtype=np.float64)
+        n_candidates = min(n_neighbors + n_neighbors // 4 + 8, n_samples)
+        return SketchPlan(Sketcher(center, None, _spread_scale(X, center)), n_candidates)
     center, basis = principal_directions(X, n_components, rng)
     scale = _spread_scale(X, center)
     points = X[np.sort(rng.choice(n_samples, min(n_samples, _POINTS), replace=False))]
