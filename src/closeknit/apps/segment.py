@@ -80,7 +80,11 @@ def segment_image(
             raise ValueError("method='spectral' needs to know how many: pass n_segments")
         W, _ = image_affinities(image, window=window, spatial_weight=spatial_weight, **shared)
         clustering = SpectralClustering(
-            n_segments, affinity="precomputed", random_state=random_state, **options
+            n_segments,
+            affinity="precomputed",
+            n_jobs=n_jobs,
+            random_state=random_state,
+            **options,
         )
         return clustering.fit_predict(symmetrize(W)).reshape(shape)
     if method == "meanshift":

@@ -26,7 +26,9 @@ __all__ = ["LaplacianEigenmaps", "eigenmaps"]
 Array = NDArray[np.float64]
 
 
-def eigenmaps(W: Any, n_components: int, *, random_state: Any = None) -> Array:
+def eigenmaps(
+    W: Any, n_components: int, *, random_state: Any = None, n_jobs: int | None = -1
+) -> Array:
     """Minimise Σ w ‖x_n − x_m‖² under XᵀDX = I and XᵀD1 = 0.
 
     Parameters
@@ -36,6 +38,7 @@ def eigenmaps(W: Any, n_components: int, *, random_state: Any = None) -> Array:
     n_components : int
     random_state : int, RandomState or None, default=None
         Seeds the eigensolver's start.
+    n_jobs : int or None, default=-1
 
     Returns
     -------
@@ -50,7 +53,7 @@ def eigenmaps(W: Any, n_components: int, *, random_state: Any = None) -> Array:
     rng = check_random_state(random_state)
     for component in range(count):
         members = np.flatnonzero(label == component)
-        part = _connected(W[members][:, members], n_components, rng)
+        part = _connected(W[members][:, members], n_components, rng, n_jobs)
         if count > 1:
             # One component per cell of a grid, sized by its share of the points.
             share = np.sqrt(len(members) / W.shape[0])
@@ -66,11 +69,11 @@ def _cell(component: int, count: int, n_components: int) -> Array:
     return 2.5 * np.array(np.unravel_index(component, (side,) * n_components), dtype=np.float64)
 
 
-def _connected(W: Any, n_components: int, rng: Any) -> Array:
+def _connected(W: Any, n_components: int, rng: Any, n_jobs: int | None) -> Array:
     """The eigenvectors of L u = λ D u after the constant one, for a connected graph."""
     n = W.shape[0]
     out = np.zeros((n, n_components))
-    found = graph_eigenvectors(W, min(n_components + 1, n), random_state=rng)
+    found = graph_eigenvectors(W, min(n_components + 1, n), random_state=rng, n_jobs=n_jobs)
     rest = found.vectors[:, 1:] / found.roots[:, None]
     out[:, : rest.shape[1]] = rest
     return out
@@ -152,7 +155,10 @@ class LaplacianEigenmaps(EmbeddingMixin, BaseEstimator):
         given = self.affinity_estimator_ is None
         self.affinities_ = check_weights(P if given else symmetrize(P))
         self.embedding_ = eigenmaps(
-            self.affinities_, self.n_components, random_state=self.random_state
+            self.affinities_,
+            self.n_components,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
         )
         self._n_features_out = self.n_components
         return self
