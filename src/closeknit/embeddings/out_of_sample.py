@@ -62,7 +62,7 @@ def place(
     repulsion: float,
     potential: Potential | None = None,
     *,
-    max_iter: int = 200,
+    max_iter: int = 1000,
     tol: float = 1e-6,
     n_jobs: int | None = -1,
 ) -> Array:
@@ -79,7 +79,7 @@ def place(
         Weight of Σ_m K against Σ_m q_m (−log K).
     potential : Potential or None, default=None
         Σ_m K on a grid; None sums over all points at every step.
-    max_iter : int, default=200
+    max_iter : int, default=1000
     tol : float, default=1e-6
         A point rests when a step is shorter than this times the embedding's spread.
     n_jobs : int or None, default=-1

@@ -215,7 +215,7 @@ def dataclasses() -> Mapping[str, type]:
     Examples
     --------
     >>> dataclasses()["SpectralDirection"](n_neighbors=7)
-    SpectralDirection(n_neighbors=7, solver='auto', refresh=None, random_state=0)
+    SpectralDirection(n_neighbors=7, solver='auto', refresh=None, random_state=0, n_jobs=-1)
     """
     found: dict[str, type] = {}
     for module in _MODULES:
