@@ -17,8 +17,8 @@ _PARAMETERS = """
     n_neighbors : "auto", int or None, default="auto"
         As in :class:`~closeknit.EntropicAffinities`.
     init : {{"auto", "pca", "eigenmaps", "random"}} or array, default="auto"
-        Where to start. With
-        a Gaussian kernel on the grid, starts narrower than 0.01 are widened to that.
+        Where to start. With a Gaussian kernel on the grid, starts narrower than 0.01 are widened to
+        that.
     direction : str or direction, default="auto"
         Search direction: see :mod:`closeknit.minimize`.
     repulsion : "auto", "exact", "grid" or Repulsion, default="auto"
