@@ -19,8 +19,8 @@ import numpy as np
 from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_limits
 
-from closeknit.experiments._sparsification_page import real_tables
-from closeknit.experiments.sparsification import evaluate, load
+from closeknit.experiments.sparsification.curves import evaluate, real_table
+from closeknit.experiments.sparsification.problems import LEVELS, METHODS, real_problems
 from closeknit.graphs import (
     EntropicSparsifier,
     KNNSparsifier,
@@ -52,8 +52,9 @@ def main() -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"Most memory of the process: {peak:.1f} GiB.")
         return
-    for problem in load(arguments.data):
-        print(*real_tables({problem.name: evaluate(problem)}), flush=True)
+    for problem in real_problems(arguments.data):
+        curves = evaluate(problem, LEVELS, METHODS)
+        print(f"### {problem.name}\n\n{real_table(curves)}\n", flush=True)
 
 
 def points(n: int) -> np.ndarray:

@@ -9,9 +9,9 @@ import sys, types
 from pathlib import Path
 import closeknit.experiments as experiments
 fake = types.ModuleType("fake")
-def reproduce(out, *, quick=False, data=None):
+def reproduce(out, *, quick=False, data=None, verbose=False):
     out.mkdir(exist_ok=True)
-    (out / "figure-1.png").write_bytes(b"picture")
+    (out / "fake-figure-1.png").write_bytes(b"picture")
     {action}
     page = out / "fake.md"
     page.write_text(f"{{quick}} {{data}}")
@@ -41,7 +41,7 @@ def test_ctrl_c_leaves_what_is_finished(closeknit, tmp_path):
     before = FAKE.format(action="signal.raise_signal(signal.SIGINT)")
     outcome = closeknit("reproduce", "fake", before=before)
     outcome.fails(130, saying="interrupted; what was finished is in closeknit-fake")
-    assert (tmp_path / "closeknit-fake" / "figure-1.png").exists()
+    assert (tmp_path / "closeknit-fake" / "fake-figure-1.png").exists()
 
 
 def test_a_full_disk(closeknit):
@@ -65,4 +65,4 @@ def test_every_experiment_can_be_called(name):
     from inspect import signature
 
     parameters = signature(import_module(EXPERIMENTS[name]).reproduce).parameters
-    assert {"out", "quick", "data"} <= parameters.keys()
+    assert {"out", "quick", "data", "verbose"} <= parameters.keys()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -67,11 +66,9 @@ def reproduce(
             raise CommandError(
                 f"--data {data} is no folder; give the one with the data sets", exit_code=USAGE
             )
-        talks = "verbose" in signature(run).parameters
         visible = not quiet and sys.stderr.isatty()
-        options: dict[str, Any] = {"verbose": visible} if talks else {}
         try:
-            page = run(target, quick=quick, data=data, **options)
+            page = run(target, quick=quick, data=data, verbose=visible)
         except KeyboardInterrupt:
             raise CommandError(
                 f"interrupted; what was finished is in {target}", exit_code=INTERRUPTED
@@ -79,7 +76,7 @@ def reproduce(
         facts = [
             Fact("name", "experiment", name),
             Fact("quick", "quick", quick),
-            Fact("figures", "figures", len(list(page.parent.glob("*.png")))),
+            Fact("figures", "figures", len(list(page.parent.glob(f"{name}-*.png")))),
             Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
         ]
         current.report(f"Reproduction: {name}", facts, [Fact("output", "Page", str(page))])

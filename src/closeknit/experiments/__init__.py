@@ -1,4 +1,4 @@
-"""The papers' experiments, each a module with ``reproduce(out, *, quick, data)``.
+"""The papers' experiments, each a module with ``reproduce(out, *, quick, data, verbose)``.
 
 ``EXPERIMENTS`` maps names to modules, which are imported only when they are run.
 """

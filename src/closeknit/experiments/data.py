@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from closeknit.apps.pixels import to_luv
 from closeknit.io.files import reading
 
-__all__ = ["Points", "coil", "digits", "docstrings", "mnist", "newsgroups", "photograph"]
+__all__ = [
+    "Points",
+    "cells",
+    "coil",
+    "digits",
+    "docstrings",
+    "mnist",
+    "newsgroups",
+    "photograph",
+]
 
 #: Modules whose docstrings are the text that every installation has.
 _DOCUMENTED = (
@@ -50,12 +59,20 @@ class Points:
     ring: int = 0
 
 
-def coil(folder: Path) -> Points:
-    """Ten objects of COIL-20 in 72 views each; grey values from 0 to 1."""
-    path = folder / "coil20.npz"
+def coil(folder: Path, n_objects: int = 10) -> Points:
+    """Objects of COIL-20 in 72 views each; grey values from 0 to 1."""
+    path, n = folder / "coil20.npz", 72 * n_objects
     with reading(path), np.load(path, allow_pickle=False) as file:
-        X, y = file["X"][:720] / 255.0, file["y"][:720]
+        X, y = file["X"][:n] / 255.0, file["y"][:n]
     return Points("COIL-20", X, y, ring=72)
+
+
+def cells(folder: Path) -> Points:
+    """Cord blood mononuclear cells (CBMC): 50 principal components of their expression."""
+    path = folder / "cbmc_cite_pca50.npz"
+    with reading(path), np.load(path, allow_pickle=False) as file:
+        X, y = file["X"].astype(np.float64), file["y"]
+    return Points("CBMC", X, y)
 
 
 def mnist(folder: Path, n_samples: int) -> Points:
