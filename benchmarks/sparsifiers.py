@@ -1,11 +1,10 @@
-"""Sparsifiers: seconds by number of points, and what they keep of real graphs.
+"""Sparsifiers: seconds by number of points.
 
-    python benchmarks/sparsifiers.py                 seconds for 5,000, 10,000 and 20,000 points
-    python benchmarks/sparsifiers.py --data FOLDER   accuracy, D1 and D2 at five sparsities
+    python benchmarks/sparsifiers.py   seconds for 5,000, 10,000 and 20,000 points
 
 Points in 10 dimensions, ten blobs, sparsity 0.995, entropic affinities over 90 neighbours or more;
-no n × n array is made. FOLDER holds coil20.npz and cbmc_cite_pca50.npz. Tables go to standard
-output.
+no n × n array is made. Tables go to standard output. What the sparsifiers keep of real graphs is
+measured by `closeknit reproduce sparsification --data FOLDER`.
 """
 
 from __future__ import annotations
@@ -13,14 +12,11 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_limits
 
-from closeknit.experiments.sparsification.curves import evaluate, real_table
-from closeknit.experiments.sparsification.problems import LEVELS, METHODS, real_problems
 from closeknit.graphs import (
     EntropicSparsifier,
     KNNSparsifier,
@@ -43,18 +39,12 @@ SPARSIFIERS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="folder with coil20.npz and cbmc_cite_pca50.npz")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     arguments = parser.parse_args()
-    if arguments.data is None:
-        time_sparsifiers(arguments.sizes)
-        time_viewers(arguments.sizes)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(f"Most memory of the process: {peak:.1f} GiB.")
-        return
-    for problem in real_problems(arguments.data):
-        curves = evaluate(problem, LEVELS, METHODS)
-        print(f"### {problem.name}\n\n{real_table(curves)}\n", flush=True)
+    time_sparsifiers(arguments.sizes)
+    time_viewers(arguments.sizes)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"Most memory of the process: {peak:.1f} GiB.")
 
 
 def points(n: int) -> np.ndarray:

@@ -125,7 +125,7 @@ def _figures_1_and_2(report: Report, problems: Sequence[Problem]) -> None:
         "figure-1",
     )
     report.add(
-        "Figure 2: viewers",
+        "Figure 2: viewers (orange)",
         graphs.describe_viewers(problems),
         graphs.draw_viewers(problems),
         "figure-2",

@@ -26,7 +26,7 @@ def draw_neighbors(problems: Sequence[Problem]) -> Any:
 
 
 def draw_viewers(problems: Sequence[Problem]) -> Any:
-    """Viewers, in red, at the votes that come closest to 93 and 98 %."""
+    """Viewers, in orange, at the votes that come closest to 93 and 98 %."""
     figure, grid = new_figure(2, len(problems))
     for column, problem in enumerate(problems):
         seen_from = problem.X[[view.viewer for view in problem.viewers.viewers_]]
