@@ -258,16 +258,42 @@ def test_progress_is_told(blobs):
     assert told[-1] == ("modes", 240, 240)
 
 
-def test_an_interrupt_leaves_an_earlier_fit(blobs):
-    X, _ = blobs
-    model = ck.MeanShift(60).fit(X)
-    before = model.labels_.copy()
+def interrupting(at):
+    """A listener that interrupts when so many points have arrived."""
 
-    def interrupt(stage, done, total):
-        if stage == "modes" and done:
+    def listen(stage, done, total):
+        if stage == "modes" and done >= at:
             raise KeyboardInterrupt
 
-    with listening(interrupt), pytest.raises(KeyboardInterrupt):
+    return listening(listen)
+
+
+def test_an_interrupt_before_anybody_arrived_leaves_an_earlier_fit(blobs):
+    X, _ = blobs
+    model = ck.MeanShift(60).fit(X)
+    assert model.stopped_because_ == "converged"
+    before = model.labels_.copy()
+    with interrupting(0), pytest.raises(KeyboardInterrupt):
         model.set_params(perplexity=15).fit(X)
     np.testing.assert_array_equal(model.labels_, before)
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("at", [1, 60, 150])
+@pytest.mark.parametrize("first", [10, 1024])
+def test_an_interrupt_keeps_who_has_arrived(blobs, monkeypatch, at, first):
+    """Together, or in generations; the others are labelled -1 and nothing is made of them."""
+    monkeypatch.setattr(_climb, "FIRST", first)
+    X, _ = blobs
+    whole = ck.MeanShift(60).fit(X)
+    model = ck.MeanShift(60)
+    with interrupting(at), pytest.warns(NotConvergedWarning, match="interrupted: .* labelled -1"):
+        model.fit(X)
+    assert model.stopped_because_ == "interrupted"
+    arrived = model.labels_ >= 0
+    assert at <= arrived.sum() < len(X)
+    assert set(model.labels_[arrived]) == set(range(len(model.cluster_centers_)))
+    assert adjusted_rand_score(whole.labels_[arrived], model.labels_[arrived]) == 1.0
+    # New points climb among all, and come to the modes that were found.
+    assert (model.predict(X[arrived]) == model.labels_[arrived]).mean() > 0.99
+    assert (model.predict(X) >= 0).all()

@@ -9,6 +9,7 @@ from scipy.linalg import eigh, subspace_angles
 from scipy.sparse.csgraph import connected_components
 
 import closeknit as ck
+from closeknit._progress import listening
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.graphs import laplacian, symmetrize
 from closeknit.minimize.eigenvectors import DENSE, graph_eigenvectors
@@ -134,6 +135,19 @@ def test_seed_gives_the_same_bits_on_any_number_of_threads():
     W = neighbour_graph(2500)
     a, b = (graph_eigenvectors(W, 4, random_state=3, n_jobs=n_jobs) for n_jobs in (1, 3))
     np.testing.assert_array_equal(a.vectors, b.vectors)
+
+
+def test_progress_is_told():
+    """It never goes back, and ends at the tolerance."""
+    W, told = neighbour_graph(1500), []
+    with listening(lambda *what: told.append(what)):
+        graph_eigenvectors(W, 6, random_state=0)
+    assert {stage for stage, _, _ in told} == {"eigenvectors"}
+    done = [count for _, count, _ in told]
+    assert done == sorted(done)
+    assert done[0] == 0
+    assert len(set(done)) > 3
+    assert told[-1][1:] == (100, 100)
 
 
 def test_too_few_iterations_warn_and_give_the_best():

@@ -84,16 +84,19 @@ class Ascent:
         The last place of each: where it arrived, or where it joined the way of an owner.
     owners : ndarray of int of shape (n_starts,)
         Whose way each joined, or -1.
+    moving : ndarray of bool of shape (n_starts,)
+        Who was still on the way.
     n_iter : int
         Steps of the one that took the most.
-    n_moving : int
-        How many were still on the way.
+    interrupted : bool, default=False
+        Whether that is because of Ctrl-C, and not of the number of steps.
     """
 
     ends: Array
     owners: Integers
+    moving: NDArray[np.bool_]
     n_iter: int
-    n_moving: int
+    interrupted: bool = False
 
 
 def climb_together(
@@ -119,35 +122,45 @@ def climb_together(
     Returns
     -------
     Ascent
-        Owners have ends of their own.
+        Owners have ends of their own. Ctrl-C ends the climb, and is passed on only if nobody has
+        arrived.
     Paths or None
         For climbers who come later; they start with the points themselves. None if the points are
         so few that everybody went alone.
     """
     n = len(X)
-    ends, owners = np.empty_like(X), np.full(n, -1)
+    ends, owners, moving = X.copy(), np.full(n, -1), np.ones(n, dtype=bool)
     trail = _Trail()
     paths = None
-    n_iter = n_moving = done = 0
+    n_iter = done = 0
+    interrupted = False
     generations = _generations(n)
-    for generation in generations:
-        is_last = generation is generations[-1]
-        for first in range(0, len(generation), BATCH):
-            batch = generation[first : first + BATCH]
-            climbers = _Climbers(density, X[batch], near[batch], tol, paths)
-            climbers.run(max_iter, None if is_last else trail.of(batch), done, n)
-            ends[batch], owners[batch] = climbers.places, climbers.owners
-            n_iter = max(n_iter, climbers.n_iter)
-            n_moving += len(climbers.moving)
-            done += len(batch)
-        if not is_last:
-            paths = Paths.through(*trail.gather(owners), n_jobs)
+    try:
+        for generation in generations:
+            is_last = generation is generations[-1]
+            for first in range(0, len(generation), BATCH):
+                batch = generation[first : first + BATCH]
+                climbers = _Climbers(density, X[batch], near[batch], tol, paths)
+                try:
+                    climbers.run(max_iter, None if is_last else trail.of(batch), done, n)
+                finally:  # who has arrived before Ctrl-C has arrived
+                    ends[batch], owners[batch] = climbers.places, climbers.owners
+                    moving[batch] = climbers.is_moving
+                    n_iter = max(n_iter, climbers.n_iter)
+                done += len(batch)
+            if not is_last:
+                paths = Paths.through(*trail.gather(owners), n_jobs)
+    except KeyboardInterrupt:
+        if moving.all():
+            raise
+        interrupted = True
     if paths is not None:
         places, passed = trail.gather(owners)
         everyone = np.where(owners < 0, np.arange(n), owners)
         places, passed = np.concatenate([X, places]), np.concatenate([everyone, passed])
-        paths = Paths.through(places, passed, n_jobs)
-    return Ascent(ends, owners, n_iter, n_moving), paths
+        known = ~moving[passed] if interrupted else slice(None)
+        paths = Paths.through(places[known], passed[known], n_jobs)
+    return Ascent(ends, owners, moving, n_iter, interrupted), paths
 
 
 def climb(
@@ -178,8 +191,8 @@ def climb(
     return Ascent(
         np.concatenate([part.places for part in parts]),
         np.concatenate([part.owners for part in parts]),
+        np.concatenate([part.is_moving for part in parts]),
         max(part.n_iter for part in parts),
-        sum(len(part.moving) for part in parts),
     )
 
 
@@ -246,6 +259,11 @@ class _Climbers:
         self.owners = np.full(n, -1)
         self.moving: Integers = np.arange(n)
         self.n_iter = 0
+
+    @property
+    def is_moving(self) -> NDArray[np.bool_]:
+        """Who is still on the way."""
+        return np.isin(np.arange(len(self.places)), self.moving, assume_unique=True)
 
     def run(self, max_iter: int, note: Any, done: int, total: int) -> None:
         """Go on until everybody has arrived; tell `note` who passes where."""

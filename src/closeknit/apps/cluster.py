@@ -13,6 +13,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from closeknit._progress import tell
 from closeknit.apps._shared import by_size, check_count, fit_graph, pairwise_tags, validate_points
 from closeknit.exceptions import DisconnectedWarning
 from closeknit.minimize.eigenvectors import Eigenvectors, graph_eigenvectors
@@ -154,6 +155,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         if count >= self.n_clusters:
             self.labels_ = _largest(component, self.n_clusters)
         else:
+            tell("clusters")
             self.labels_ = _tightest(self.embedding_, self.n_clusters, self.n_init, rng)
         return self
 

@@ -53,13 +53,15 @@ class MeanShift(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Which mode each point climbed to, the one with the most points first.
+        Which mode each point climbed to, the one with the most points first; -1 for points that
+        were on the way when the fit was interrupted.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The modes.
     sigmas_ : ndarray of shape (n_samples,)
         Bandwidths.
     n_iter_ : int
         Steps of the point that took the most.
+    stopped_because_ : {"converged", "max_iter", "interrupted"}
 
     Notes
     -----
@@ -75,7 +77,8 @@ class MeanShift(ClusterMixin, BaseEstimator):
     near as that to the border between two modes can thereby get another label than they would on
     their own.
 
-    An interrupt (Ctrl-C) while fitting is passed on and leaves the estimator as it was.
+    An interrupt (Ctrl-C) keeps the modes and the labels of the points that have arrived at one. If
+    none has, it is passed on and leaves the estimator as it was.
 
     References
     ----------
@@ -136,20 +139,23 @@ class MeanShift(ClusterMixin, BaseEstimator):
         ascent, paths = climb_together(density, X, near, self.tol, self.max_iter, self.n_jobs)
         del near
         self._warn_of(ascent)
-        alone = np.flatnonzero(ascent.owners < 0)
+        # After max_iter steps most are nearly there; at an interrupt some have not even started.
+        lost = ascent.moving & ascent.interrupted
+        alone = np.flatnonzero((ascent.owners < 0) & ~lost)
         ends = ascent.ends[alone]
         found = density.search(ends)
         logs, _ = density.evaluate(ends, found)
         gathered, modes = _merge(ends, logs, density.sigmas[found[:, 0]], self.merge)
-        labels = np.empty(len(X), dtype=np.int64)
+        labels = np.full(len(X), -1)
         labels[alone] = gathered
         joined = ascent.owners >= 0
         labels[joined] = labels[ascent.owners[joined]]
-        # Only now, all at once: an interrupt leaves an earlier fit as it was.
         self.sigmas_, self.n_iter_ = sigmas, ascent.n_iter
-        self.labels_ = by_size(labels)
+        self.stopped_because_ = _reason(ascent)
+        self.labels_ = np.full(len(X), -1, dtype=np.int32)
+        self.labels_[~lost] = by_size(labels[~lost])
         self.cluster_centers_ = np.empty_like(modes)
-        self.cluster_centers_[self.labels_] = modes[labels]
+        self.cluster_centers_[self.labels_[~lost]] = modes[labels[~lost]]
         self._density, self._paths = density, paths
         with unheard():
             self._ends = fit_index(ends, "euclidean", "exact", n_jobs=self.n_jobs)
@@ -199,13 +205,13 @@ class MeanShift(ClusterMixin, BaseEstimator):
         return np.where(joined, self.labels_[ascent.owners], self._end_labels[nearest])
 
     def _warn_of(self, ascent: Ascent) -> None:
-        if ascent.n_moving:
-            warnings.warn(
-                f"{ascent.n_moving} of {len(ascent.ends)} points still moved after "
-                f"max_iter={self.max_iter} steps; raise max_iter or tol",
-                NotConvergedWarning,
-                stacklevel=3,
-            )
+        if not ascent.moving.any():
+            return
+        who = f"{np.count_nonzero(ascent.moving)} of {len(ascent.ends)} points"
+        message = f"{who} still moved after max_iter={self.max_iter} steps; raise max_iter or tol"
+        if ascent.interrupted:
+            message = f"interrupted: {who} had not arrived at a mode and are labelled -1"
+        warnings.warn(message, NotConvergedWarning, stacklevel=3)
 
     def _check_parameters(self) -> None:
         check_count("max_iter", self.max_iter)
@@ -220,6 +226,12 @@ class MeanShift(ClusterMixin, BaseEstimator):
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
         if not 0.0 < self.merge < math.inf:
             raise ValueError(f"merge={self.merge} must be a positive number")
+
+
+def _reason(ascent: Ascent) -> str:
+    if ascent.interrupted:
+        return "interrupted"
+    return "max_iter" if ascent.moving.any() else "converged"
 
 
 def _merge(ends: Array, density: Array, scales: Array, merge: float) -> tuple[Any, Array]:

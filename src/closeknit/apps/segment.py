@@ -56,7 +56,8 @@ def segment_image(
     Returns
     -------
     ndarray of int of shape (height, width)
-        The number of each pixel's segment; the largest is 0.
+        The number of each pixel's segment; the largest is 0. -1 stands for none: see the labels of
+        the two clusterings.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from closeknit.cli import options as opt
-from closeknit.cli.errors import USAGE, CommandError
+from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
 from closeknit.cli.files import check_outputs, named_after, read
 from closeknit.cli.maps import save_model as keep_model
 from closeknit.cli.memory import warn_if_large
@@ -75,7 +75,7 @@ def cluster(
             if not given:
                 work = "modes" if method is Clustering.meanshift else "graph"
                 warn_if_large(current, table.X.shape, options, work)
-            stages.begin("clusters")
+            stages.begin("starting")
             estimator = _make(method, options, clusters, given)
             labels = _fit(estimator, table, given)
             stages.begin("writing")
@@ -96,6 +96,10 @@ def cluster(
                 Fact("model", "Model", None if save_model is None else str(save_model)),
             ],
         )
+        if getattr(estimator, "stopped_because_", None) == "interrupted":
+            raise CommandError(
+                f"interrupted; the clusters found so far are in {target}", exit_code=INTERRUPTED
+            )
 
 
 def cluster_facts(labels: Any, what: str) -> list[Fact]:

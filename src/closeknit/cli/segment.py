@@ -10,6 +10,7 @@ import typer
 
 from closeknit.cli import options as opt
 from closeknit.cli.cluster import Clustering, check_count, cluster_facts
+from closeknit.cli.errors import INTERRUPTED, CommandError
 from closeknit.cli.files import check_outputs, named_after, read_image
 from closeknit.cli.session import Fact, session
 
@@ -56,7 +57,7 @@ def segment(
         with current.stages() as stages:
             stages.begin("reading")
             image = read_image(path)
-            stages.begin("segments")
+            stages.begin("starting")
             labels = _segment(image, segments, method, perplexity, seed, threads)
             stages.begin("writing")
             _write(target, image, labels)
@@ -73,6 +74,11 @@ def segment(
             ],
             [Fact("output", "Parts", str(target))],
         )
+        # Mean shift leaves no pixel out unless it is interrupted.
+        if method is Clustering.meanshift and (labels < 0).any():
+            raise CommandError(
+                f"interrupted; the parts found so far are in {target}", exit_code=INTERRUPTED
+            )
 
 
 def _segment(

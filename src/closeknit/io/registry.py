@@ -132,6 +132,7 @@ _CLUSTERING: Shapes = {
 _MODES: Shapes = {
     "n_features_in_": "f",
     "n_iter_": None,
+    "stopped_because_": None,
     "sigmas_": ("n",),
     "labels_": ("n",),
     "cluster_centers_": ("c", "f"),

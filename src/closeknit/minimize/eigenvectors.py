@@ -8,6 +8,7 @@ the inverse spreads them out.
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
+from closeknit._progress import tell
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.minimize.linear import ApproximateCholesky
 from closeknit.minimize.problem import Array
@@ -34,6 +36,7 @@ DENSE = 500
 N_NEIGHBORS = 20
 #: Residuals of this size are as good as zero: the matrix has a norm of at most 2.
 ROUNDING = 1e-12
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,7 @@ def graph_eigenvectors(
         found = _direct(W, roots, kernel, wanted)
     else:
         rng = check_random_state(random_state)
+        tell("eigenvectors", 0, 100)
         found = _Iteration(W, roots, kernel, rng, n_jobs).run(wanted, tol, max_iter)
     values, vectors, n_iter, converged = found
     if not converged:
@@ -211,20 +215,38 @@ class _Iteration:
         size = min(wanted + max(4, wanted // 2), n - n_zero)
         X = self._project(self._rng.standard_normal((n, size)))
         space = Subspace(X, self._apply(X), self._n_jobs)
+        way = _Way(tol)
         for n_iter in range(max_iter + 1):
             R, squares = space.residuals()
             nonzero = squares > ROUNDING**2
             H, energies = self._precondition(_columns(R, nonzero))
             # An eigenvalue is too large by about the energy of its vector's error, rᵀTr.
-            unfinished = energies > tol**2 * space.values[nonzero]
-            active = nonzero.copy()
-            active[nonzero] = unfinished
+            errors = np.zeros(size)
+            errors[nonzero] = np.sqrt(energies / np.maximum(space.values[nonzero], TINY))
+            active = errors > tol
+            way.tell(errors[:wanted])
             if n_iter == max_iter or not active[:wanted].any():
                 break
-            H = _columns(H, unfinished)
+            H = _columns(H, active[nonzero])
             space.orthogonalize(H)
             space.improve(H, self._apply(H), active)
         return space.values[:wanted], space.vectors[:, :wanted], n_iter, not active[:wanted].any()
+
+
+class _Way:
+    """How far the largest error has come down to the tolerance, in decades, for who listens."""
+
+    def __init__(self, tol: float) -> None:
+        self._tol = tol
+        self._first = self._done = 0.0
+
+    def tell(self, errors: Array) -> None:
+        worst = max(float(errors.max(initial=0.0)), self._tol)
+        decades = math.log10(worst / self._tol)
+        self._first = max(self._first, decades)
+        if self._first > 0.0:
+            self._done = max(self._done, 1.0 - decades / self._first)
+        tell("eigenvectors", round(100.0 * self._done), 100)
 
 
 def _columns(A: Array, wanted: NDArray[np.bool_]) -> Array:
