@@ -105,6 +105,10 @@ def test_a_warning_with_a_way_out_before_large_work(monkeypatch, capsys):
     line = capsys.readouterr().err
     assert "needs about 6.4 GiB of memory, and 1.0 GiB are free" in line
     assert "--n-neighbors 30, with --perplexity 10" in line
+    pixels = (3_000_000, 5)
+    memory.warn_if_large(Session(False, False), pixels, options(), "graph", picture=True)
+    line = capsys.readouterr().err
+    assert line.endswith("use --perplexity 10 or a smaller picture\n")
 
 
 def test_no_warning_if_it_fits_or_nobody_knows(monkeypatch, capsys):
@@ -129,6 +133,11 @@ def test_the_estimate_grows_with_everything(work, k):
     assert memory.estimate(2000, 10, k, work) == 2 * base
     assert memory.estimate(1000, 20, k, work) > base
     assert memory.estimate(1000, 10, 2 * k, work) > base
+
+
+def test_eigenvectors_count():
+    few, many = (memory.estimate(1000, 10, 90, "eigenvectors", k) for k in (3, 60))
+    assert few < many
 
 
 def test_a_command_warns(closeknit, flowers):

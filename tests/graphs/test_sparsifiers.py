@@ -21,6 +21,7 @@ from closeknit.graphs import (
     ResistanceSparsifier,
     ViewerSparsifier,
     laplacian,
+    resistances,
     sparsity,
     symmetrize,
 )
@@ -270,6 +271,19 @@ def test_resistances_of_a_tree_are_exact():
         tree[a, b] = tree[b, a] = w
     R = ck.graphs.effective_resistances(sparse.csr_matrix(tree), n_projections=3, random_state=0)
     np.testing.assert_allclose(R.data, [0.5, 2.0, 0.125, 1.0 / 3.0], rtol=1e-2)
+
+
+def test_systems_beyond_all_digits_are_given_up(monkeypatch):
+    """Their residuals cannot fall to the tolerance; what was reached is finite."""
+    counted = []
+    dots = resistances._dots
+    monkeypatch.setattr(resistances, "_dots", lambda A, B: counted.append(None) or dots(A, B))
+    rng = np.random.default_rng(0)
+    upper = np.triu(10.0 ** rng.uniform(-60.0, 0.0, (40, 40)), k=1)
+    graph = sparse.csr_matrix(upper + upper.T)
+    R = ck.graphs.effective_resistances(graph, n_projections=8, random_state=0)
+    assert np.isfinite(R.data).all()
+    assert len(counted) < 2 * resistances._MAX_ITER // 4
 
 
 def test_exactly_so_many_edges_each_with_its_probability():

@@ -73,8 +73,8 @@ def cluster(
             table = read(data)
             given = holds_affinities(kind, table.X)
             if not given:
-                work = "modes" if method is Clustering.meanshift else "graph"
-                warn_if_large(current, table.X.shape, options, work)
+                work = "modes" if method is Clustering.meanshift else "eigenvectors"
+                warn_if_large(current, table.X.shape, options, work, n_vectors=clusters or 0)
             stages.begin("starting")
             estimator = _make(method, options, clusters, given)
             labels = _fit(estimator, table, given)

@@ -259,8 +259,9 @@ class _Job:
 
             # The rows of SNE are distributions; the other models take one for all pairs.
             return (X if self.method is Method.sne else symmetrize(X)), True
-        light = self.method in (Method.tsne, Method.eigenmaps)
-        warn_if_large(self.session, X.shape, self.affinity, "graph" if light else "spectral")
+        work = {Method.tsne: "graph", Method.eigenmaps: "eigenvectors"}.get(self.method, "spectral")
+        n_vectors = self.dims + 1 if self.method is Method.eigenmaps else 0
+        warn_if_large(self.session, X.shape, self.affinity, work, n_vectors=n_vectors)
         return X, False
 
     def _write(self, estimator: Any, table: Table, colors: dict[str, Any]) -> None:

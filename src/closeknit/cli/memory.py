@@ -13,25 +13,32 @@ __all__ = ["available", "estimate", "warn_if_large"]
 #: Peak bytes per neighbour of a point, per feature, and per point besides, beyond the data that are
 #: given: what `benchmarks/memory.py` measures. "graph" is work on the symmetric graph, such as
 #: t-SNE; "spectral" an embedding by the spectral direction, which keeps a factor of the graph's
-#: Laplacian; "modes" is mean shift.
+#: Laplacian; "eigenvectors" those of the Laplacian, and "modes" mean shift.
 _PEAKS = {
     "affinities": (26, 8, 80),
     "graph": (68, 14, 50),
-    "spectral": (68, 14, 2100),
-    "modes": (85, 14, 400),
+    "spectral": (56, 14, 1150),
+    "eigenvectors": (70, 14, 2700),
+    "modes": (26, 14, 800),
 }
+#: Further bytes a point for each eigenvector.
+_VECTOR = 130
 
 #: Pairs whose distances take minutes rather than seconds.
 _MANY_PAIRS = 2e10
 
 
-def estimate(n_samples: int, n_features: int, n_neighbors: int, work: str) -> int:
+def estimate(
+    n_samples: int, n_features: int, n_neighbors: int, work: str, n_vectors: int = 0
+) -> int:
     """Bytes that the work needs at its peak beside the data, roughly.
 
     Parameters
     ----------
     n_samples, n_features, n_neighbors : int
-    work : {"affinities", "graph", "spectral", "modes"}
+    work : {"affinities", "graph", "spectral", "eigenvectors", "modes"}
+    n_vectors : int, default=0
+        Eigenvectors that are searched.
 
     Returns
     -------
@@ -43,6 +50,7 @@ def estimate(n_samples: int, n_features: int, n_neighbors: int, work: str) -> in
     '6.4 GiB'
     """
     per_neighbor, per_feature, per_point = _PEAKS[work]
+    per_point += _VECTOR * n_vectors
     return n_samples * (per_neighbor * n_neighbors + per_feature * n_features + per_point)
 
 
@@ -60,7 +68,13 @@ def available() -> int | None:
 
 
 def warn_if_large(
-    session: Session, shape: tuple[int, int], options: AffinityOptions, work: str
+    session: Session,
+    shape: tuple[int, int],
+    options: AffinityOptions,
+    work: str,
+    *,
+    n_vectors: int = 0,
+    picture: bool = False,
 ) -> None:
     """Say so before work that may not fit in memory, or that takes long for no need.
 
@@ -70,16 +84,21 @@ def warn_if_large(
     shape : tuple of int
         Of the data.
     options : AffinityOptions
-    work : {"affinities", "graph", "spectral", "modes"}
+    work, n_vectors
+        As for `estimate`.
+    picture : bool, default=False
+        Whether the data are pixels.
     """
     n_neighbors = options.count(shape[0])
-    needed, free = estimate(*shape, n_neighbors, work), available()
+    needed, free = estimate(*shape, n_neighbors, work, n_vectors), available()
     if free is not None and needed > 0.8 * free:
         fewer = max(2, n_neighbors // 3)
+        perplexity = f"--perplexity {max(1, fewer // 3)}"
+        advice = f"fewer neighbours (--n-neighbors {fewer}, with {perplexity}) or fewer rows"
+        if picture:
+            advice = f"{perplexity} or a smaller picture"
         session.warn(
-            f"this needs about {_gib(needed)} of memory, and {_gib(free)} are free; use fewer "
-            f"neighbours (--n-neighbors {fewer}, with --perplexity {max(1, fewer // 3)}) or fewer "
-            "rows"
+            f"this needs about {_gib(needed)} of memory, and {_gib(free)} are free; use {advice}"
         )
     exact = options.neighbors is Approximation.exact
     if exact and shape[1] > 12 and shape[0] ** 2 > _MANY_PAIRS:

@@ -12,7 +12,8 @@ from closeknit.cli import options as opt
 from closeknit.cli.cluster import Clustering, check_count, cluster_facts
 from closeknit.cli.errors import INTERRUPTED, CommandError
 from closeknit.cli.files import check_outputs, named_after, read_image
-from closeknit.cli.session import Fact, session
+from closeknit.cli.memory import warn_if_large
+from closeknit.cli.session import Fact, Session, session
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +58,7 @@ def segment(
         with current.stages() as stages:
             stages.begin("reading")
             image = read_image(path)
+            _warn_if_large(current, image, segments, method, perplexity)
             stages.begin("starting")
             labels = _segment(image, segments, method, perplexity, seed, threads)
             stages.begin("writing")
@@ -79,6 +81,26 @@ def segment(
             raise CommandError(
                 f"interrupted; the parts found so far are in {target}", exit_code=INTERRUPTED
             )
+
+
+def _warn_if_large(
+    current: Session,
+    image: NDArray[Any],
+    segments: int | None,
+    method: Clustering,
+    perplexity: float,
+) -> None:
+    options = opt.AffinityOptions(
+        perplexity, None, "euclidean", opt.Approximation.auto, seed=0, threads=None
+    )
+    warn_if_large(
+        current,
+        (image.shape[0] * image.shape[1], 5),
+        options,
+        "modes" if method is Clustering.meanshift else "eigenvectors",
+        n_vectors=segments or 0,
+        picture=True,
+    )
 
 
 def _segment(

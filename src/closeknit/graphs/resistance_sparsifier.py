@@ -118,7 +118,7 @@ class ResistanceSparsifier(BaseSparsifier):
         random = check_random_state(self.random_state)
         edges = sparse.coo_matrix(sparse.triu(W, k=1))
         self._say(f"resistances: {edges.nnz} edges, {self.n_projections} systems")
-        leverages = _leverages(W, edges, self.n_projections, random)
+        leverages = _leverages(W, edges, self.n_projections, random, self.n_jobs)
         if self.epsilon is None:
             count = self._count(W.shape[0], edges.nnz)
             probabilities = _probabilities(leverages, count)
@@ -160,14 +160,16 @@ class ResistanceSparsifier(BaseSparsifier):
             raise ValueError(f"epsilon={self.epsilon} must lie between 0 and 1")
 
 
-def _leverages(W: Any, edges: Any, n_projections: int, random: Any) -> Array:
+def _leverages(W: Any, edges: Any, n_projections: int, random: Any, n_jobs: int | None) -> Array:
     """Weight times resistance of each edge, kept within what is known of it.
 
     It is at most 1, and the resistance at least the mean of the reciprocal degrees (Lovász).
     """
     if not edges.nnz:
         return np.empty(0)
-    resistances = effective_resistances(W, n_projections=n_projections, random_state=random)
+    resistances = effective_resistances(
+        W, n_projections=n_projections, random_state=random, n_jobs=n_jobs
+    )
     reciprocal = 1.0 / np.maximum(np.asarray(W.sum(axis=1)).ravel(), np.finfo(float).tiny)
     least = 0.5 * (reciprocal[edges.row] + reciprocal[edges.col])
     return np.minimum(1.0, edges.data * np.maximum(resistances.data, least))

@@ -8,6 +8,7 @@ Srivastava, section 4).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,20 @@ __all__ = ["effective_resistances"]
 
 Array = NDArray[np.float64]
 
-#: Columns solved for together.
+#: Columns solved for together: as many as a byte has random bits.
 _BLOCK = 8
 #: Relative residual of the systems. The projection errs by some ten per cent, but a looser one
 #: would overlook weak bridges, whose potentials hardly show in the residual.
 _TOLERANCE = 1e-7
 _MAX_ITER = 2_000
+#: Iterations without a smaller residual, as happens where weights span more than all digits.
+_PATIENCE = 50
+_CHUNK = 8_192  # edges whose potentials stay in the cache
 
 
-def effective_resistances(W: Any, *, n_projections: int = 100, random_state: Any = None) -> Any:
+def effective_resistances(
+    W: Any, *, n_projections: int = 100, random_state: Any = None, n_jobs: int | None = -1
+) -> Any:
     """Estimate the effective resistance of every edge.
 
     Parameters
@@ -38,6 +44,8 @@ def effective_resistances(W: Any, *, n_projections: int = 100, random_state: Any
     n_projections : int, default=100
         Random directions; the relative standard error of a resistance is √(2/n_projections).
     random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=-1
+        Threads; the result is the same for any.
 
     Returns
     -------
@@ -73,22 +81,44 @@ def effective_resistances(W: Any, *, n_projections: int = 100, random_state: Any
         ),
         shape=(L.shape[0], n_edges),
     )
-    solve = _Solver(L)
+    solve = _Solver(L, n_jobs)
     resistances = np.zeros(n_edges)
     for begin in range(0, n_projections, _BLOCK):
         width = min(_BLOCK, n_projections - begin)
-        signs = 2.0 * random.randint(0, 2, size=(n_edges, width)) - 1.0
-        potentials = solve(incidence @ signs)
-        resistances += np.square(potentials[edges.row] - potentials[edges.col]).sum(axis=1)
+        potentials = solve(incidence @ _random_signs(random, n_edges, width))
+        _add_squares(resistances, potentials, edges.row, edges.col)
     return sparse.coo_matrix((resistances / n_projections, (edges.row, edges.col)), shape=L.shape)
+
+
+def _random_signs(random: Any, n_rows: int, n_columns: int) -> Array:
+    """±1, a byte of the generator for each row."""
+    bits = np.unpackbits(np.frombuffer(random.bytes(n_rows), dtype=np.uint8)[:, None], axis=1)
+    signs = bits[:, :n_columns].astype(np.float64)
+    signs *= 2.0
+    signs -= 1.0
+    return signs
+
+
+def _add_squares(out: Array, potentials: Array, rows: Any, columns: Any) -> None:
+    """Add the squared differences of potentials over each edge."""
+    for begin in range(0, len(out), _CHUNK):
+        some = slice(begin, begin + _CHUNK)
+        drops = potentials[rows[some]]
+        drops -= potentials[columns[some]]
+        out[some] += np.einsum("ij,ij->i", drops, drops)
 
 
 class _Solver:
     """Conjugate gradients for L x = b, where each column of b adds up to 0 in every component."""
 
-    def __init__(self, L: Any) -> None:
-        self._L = L
-        self._preconditioner = _preconditioner(L)
+    def __init__(self, L: Any, n_jobs: int | None) -> None:
+        # Imported here because factorisations live downstream, with the minimisers.
+        from closeknit.minimize.linear import ApproximateCholesky
+        from closeknit.minimize.products import multiply
+
+        matrix = sparse.csr_matrix(L)
+        self._multiply = partial(multiply, matrix, n_jobs=n_jobs)
+        self._preconditioner = ApproximateCholesky(matrix, 0, n_jobs=n_jobs)
 
     def __call__(self, rhs: Array) -> Array:
         x = np.zeros_like(rhs)
@@ -96,10 +126,14 @@ class _Solver:
         target = _TOLERANCE * np.linalg.norm(rhs, axis=0)
         z = self._preconditioner.solve(residual)
         towards, square = z.copy(), _dots(residual, z)
+        least, stalled = np.inf, 0
         for _ in range(_MAX_ITER):
-            if (np.linalg.norm(residual, axis=0) <= target).all():
+            excess = _ratio(np.linalg.norm(residual, axis=0), target).max()
+            stalled = 0 if excess < least else stalled + 1
+            least = min(least, excess)
+            if excess <= 1.0 or stalled == _PATIENCE:
                 break
-            image = self._L @ towards
+            image = self._multiply(towards)
             step = _ratio(square, _dots(towards, image))
             x += step * towards
             residual -= step * image
@@ -107,14 +141,6 @@ class _Solver:
             before, square = square, _dots(residual, z)
             towards = z + _ratio(square, before) * towards
         return x
-
-
-def _preconditioner(L: Any) -> Any:
-    """What conjugate gradients are preconditioned by: the approximate factor of the Laplacian."""
-    # Imported here because factorisations live downstream, with the minimisers.
-    from closeknit.minimize.linear import factorize
-
-    return factorize(sparse.csr_matrix(L), solver="approximate")
 
 
 def _dots(A: Array, B: Array) -> Array:
