@@ -266,14 +266,14 @@ def _listed(values: Mapping[str, float], pattern: str) -> str:
 def describe_real(curves: Curves) -> str:
     """A table for each data set, and what the paper expects of real data."""
     tables = [f"### {name}\n\n{real_table(found)}" for name, found in curves.items()]
-    best = [
-        max(found, key=lambda curve: float(np.mean(curve.accuracies))).method
-        for found in curves.values()
+    papers = [
+        [curve for curve in found if curve.method != "resistance"] for found in curves.values()
     ]
+    best = [max(some, key=lambda one: float(np.mean(one.accuracies))).method for some in papers]
     verdict = claim(
         "Nearest neighbours may do worse than the others on real, richer data.",
         [method != "KNN" for method in best],
-        f"best mean accuracy: {_each(curves, best)}",
+        f"best mean accuracy of the paper's three: {_each(curves, best)}",
     )
     return "\n\n".join(
         [
