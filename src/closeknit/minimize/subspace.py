@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from closeknit._threads import effective_n_jobs
 from closeknit.minimize.problem import Array
@@ -21,6 +21,7 @@ from closeknit.minimize.problem import Array
 __all__ = ["Subspace"]
 
 _ROWS = 1024  # handled at a time
+_FEW = 16  # pieces that are done before other threads have come along
 _DEPENDENT = 1e-12  # share of a squared length below which a direction adds nothing
 
 T = TypeVar("T")
@@ -53,6 +54,7 @@ class Subspace:
     def __init__(self, X: Array, AX: Array, n_jobs: int | None = -1) -> None:
         n, self._size = X.shape
         self._n_threads = effective_n_jobs(n_jobs)
+        self._libraries = ThreadpoolController()  # takes milliseconds, so only once
         # Columns: X, the last steps, the new directions.
         self._basis = np.empty((n, 3 * self._size))
         self._images = np.empty_like(self._basis)
@@ -130,8 +132,11 @@ class Subspace:
     def _for_rows(self, work: Callable[[slice], T]) -> list[T]:
         n = len(self._basis)
         pieces = [slice(begin, min(begin + _ROWS, n)) for begin in range(0, n, _ROWS)]
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(self._n_threads) as pool:
-            return list(pool.map(work, pieces))
+        with self._libraries.limit(limits=1, user_api="blas"):
+            if self._n_threads == 1 or len(pieces) < _FEW:
+                return [work(rows) for rows in pieces]
+            with ThreadPoolExecutor(self._n_threads) as pool:
+                return list(pool.map(work, pieces))
 
 
 def _total(parts: list[Array]) -> Array:
