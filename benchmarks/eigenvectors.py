@@ -6,8 +6,8 @@ Graphs of entropic affinities at perplexity 30: the pixels of a photograph (512 
 and, from FOLDER, MNIST (70,000, 10 vectors), 20 Newsgroups (20 vectors) and covertype (286,000, 7
 vectors). Ours to the tolerance of spectral clustering, preconditioned by the factor of the
 strongest 10, 20 or 40 neighbours; SciPy's `eigsh` (ARPACK, largest eigenvalues of the normalised
-affinities) to the same relative error of the eigenvalues, ended after ten times our seconds. The
-table goes to standard output.
+affinities) to 1e-9 of the largest eigenvalue, ended after ten times our seconds. The table goes to
+standard output.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from scipy.sparse.linalg import eigsh
 
 import closeknit as ck
 from closeknit.apps.pixels import pixel_features
+from closeknit.experiments.data import photograph
 from closeknit.graphs import symmetrize
 from closeknit.minimize import eigenvectors
 
@@ -47,9 +48,7 @@ def main() -> None:
 
 def graph_of(name: str, folder: Path | None) -> csr_matrix:
     if name == PIXELS:
-        from skimage.data import astronaut
-
-        X, metric = pixel_features(astronaut(), spatial_weight=0.3), "euclidean"
+        X, metric = pixel_features(photograph().image, spatial_weight=0.3), "euclidean"
     elif name == "mnist70k":
         X, metric, _ = load_labelled(name, folder)
     else:
@@ -91,9 +90,8 @@ def _lanczos(W: csr_matrix, n_vectors: int, queue: Any) -> None:
     start = time.perf_counter()
     scale = diags(1.0 / np.sqrt(np.asarray(W.sum(axis=1)).ravel()))
     normalized = csr_matrix(scale @ W @ scale)
-    # ARPACK's tolerance is relative to the eigenvalues 1 − λ; ours, squared, to λ.
-    found = eigsh(normalized, n_vectors, which="LA", tol=1e-9, maxiter=10**6, ncv=4 * n_vectors)
-    assert found[0].min() < 1.0
+    # ARPACK's tolerance is relative to the eigenvalues 1 − λ; ours, squared, to λ itself.
+    eigsh(normalized, n_vectors, which="LA", tol=1e-9, maxiter=10**6, ncv=4 * n_vectors)
     queue.put(time.perf_counter() - start)
 
 

@@ -154,3 +154,18 @@ def full_disk(tmp_path):
         return path
 
     return make
+
+
+@pytest.fixture
+def interrupted_climb():
+    """Code to run before the command: Ctrl-C comes when the second batch of mean shift starts."""
+    return """
+import closeknit.apps._climb as climbing
+run, batches = climbing._Climbers.run, []
+def interrupted(self, *args):
+    batches.append(len(self.places))
+    if len(batches) == 2:
+        signal.raise_signal(signal.SIGINT)
+    run(self, *args)
+climbing._Climbers.run, climbing.BATCH = interrupted, 50
+"""

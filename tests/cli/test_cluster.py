@@ -97,18 +97,10 @@ def test_spectral_clustering_is_the_estimator(in_process, flowers, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "C.npy").ravel(), expected)
 
 
-def test_ctrl_c_keeps_the_clusters_found(closeknit, moons, tmp_path):
-    before = """
-import closeknit.apps._climb as climbing
-run, batches = climbing._Climbers.run, []
-def interrupted(self, *args):
-    batches.append(len(self.places))
-    if len(batches) == 2:
-        signal.raise_signal(signal.SIGINT)
-    run(self, *args)
-climbing._Climbers.run, climbing.BATCH = interrupted, 50
-"""
-    outcome = closeknit("cluster", moons, "-o", "found.csv", "-m", "meanshift", before=before)
+def test_ctrl_c_keeps_the_clusters_found(closeknit, moons, tmp_path, interrupted_climb):
+    outcome = closeknit(
+        "cluster", moons, "-o", "found.csv", "-m", "meanshift", before=interrupted_climb
+    )
     assert outcome.code == 130
     assert outcome.stderr.endswith("interrupted; the clusters found so far are in found.csv\n")
     table = read_table(tmp_path / "found.csv", labels=["y", "cluster"], features=[])

@@ -92,20 +92,10 @@ closeknit.apps.segment_image = segment_image
     outcome.fails(1, saying="No space left on device")
 
 
-def test_ctrl_c_keeps_the_segments_found(closeknit, picture, tmp_path):
+def test_ctrl_c_keeps_the_segments_found(closeknit, picture, tmp_path, interrupted_climb):
     """Pixels that are not there yet are in no segment."""
-    before = """
-import numpy as np, closeknit.apps._climb as climbing
-run, batches = climbing._Climbers.run, []
-def interrupted(self, *args):
-    batches.append(len(self.places))
-    if len(batches) == 2:
-        signal.raise_signal(signal.SIGINT)
-    run(self, *args)
-climbing._Climbers.run, climbing.BATCH = interrupted, 100
-"""
     arguments = ("-o", "parts.npy", "-m", "meanshift", "--perplexity", 20)
-    outcome = closeknit("segment", picture, *arguments, before=before)
+    outcome = closeknit("segment", picture, *arguments, before=interrupted_climb)
     assert outcome.code == 130
     assert outcome.stderr.endswith("interrupted; the parts found so far are in parts.npy\n")
     labels = np.load(tmp_path / "parts.npy")

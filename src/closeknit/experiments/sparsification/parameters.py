@@ -81,8 +81,7 @@ def draw_linearity(found: Sparsities) -> Any:
         (f"entropy log₂ K (affinities ≥ {THRESHOLD:g})", found.entropies, found.by_entropy),
     )
     for axes, (label, x, values) in zip(grid[0], panels, strict=True):
-        _draw(axes, x, values, marker=".")
-        axes.set_xlabel(label)
+        _draw(axes, {name: (x, one) for name, one in values.items()}, label, marker=".")
     legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
     return figure
 
@@ -90,22 +89,16 @@ def draw_linearity(found: Sparsities) -> Any:
 def draw_votes(found: Curves) -> Any:
     """Figure 5."""
     figure, grid = new_figure(1, 1, width=4.5)
-    for colour, (name, values) in zip(PALETTE, found.items(), strict=False):
-        grid[0, 0].plot(np.arange(1, len(values) + 1), values, color=colour, label=name)
-    _finish(grid[0, 0])
-    grid[0, 0].set_xlabel("votes that drop an edge")
+    lines = {name: (np.arange(1, len(values) + 1), values) for name, values in found.items()}
+    _draw(grid[0, 0], lines, "votes that drop an edge")
     legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
     return figure
 
 
-def _draw(axes: Any, x: NDArray[Any], found: Curves, **style: Any) -> None:
-    for colour, (name, values) in zip(PALETTE, found.items(), strict=False):
-        axes.plot(x, values, color=colour, label=name, **style)
-    _finish(axes)
-
-
-def _finish(axes: Any) -> None:
-    axes.set(ylabel="sparsity", ylim=(0.0, 1.02))
+def _draw(axes: Any, lines: Mapping[str, tuple[Any, Any]], label: str, **style: Any) -> None:
+    for colour, (name, (x, y)) in zip(PALETTE, lines.items(), strict=False):
+        axes.plot(x, y, color=colour, label=name, **style)
+    axes.set(xlabel=label, ylabel="sparsity", ylim=(0.0, 1.02))
     axes.spines[["top", "right"]].set_visible(False)
 
 
