@@ -32,7 +32,8 @@ __all__ = ["Eigenvectors", "graph_eigenvectors"]
 #: Below this many points a dense eigensolver is as fast and cannot fail to converge.
 DENSE = 500
 #: Of the graph whose factor preconditions. With 10 it takes less time to factor, but up to twice
-#: the iterations; 40 save hardly more (benchmarks/eigenvectors.py).
+#: the iterations; with 40 all is a fifth faster on graphs of some 250,000 points and slower on
+#: those of 70,000 and fewer (benchmarks/eigenvectors.py).
 N_NEIGHBORS = 20
 #: Residuals of this size are as good as zero: the matrix has a norm of at most 2.
 ROUNDING = 1e-12

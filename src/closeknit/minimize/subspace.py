@@ -117,7 +117,8 @@ class Subspace:
             lambda rows: np.stack([S[rows].T @ S[rows], S[rows].T @ AS[rows]])
         )
         gram, form = _total(products)
-        mix, self.values = _ritz(gram, form, size)
+        with self._one_thread():
+            mix, self.values = _ritz(gram, form, size)
         self._n_steps = int(np.count_nonzero(active))
         steps = slice(size, size + self._n_steps)
 
@@ -129,10 +130,14 @@ class Subspace:
 
         self._for_rows(update)
 
+    def _one_thread(self) -> Any:
+        """Keep BLAS on one thread inside the block: more would add up in another order."""
+        return self._libraries.limit(limits=1, user_api="blas")
+
     def _for_rows(self, work: Callable[[slice], T]) -> list[T]:
         n = len(self._basis)
         pieces = [slice(begin, min(begin + _ROWS, n)) for begin in range(0, n, _ROWS)]
-        with self._libraries.limit(limits=1, user_api="blas"):
+        with self._one_thread():
             if self._n_threads == 1 or len(pieces) < _FEW:
                 return [work(rows) for rows in pieces]
             with ThreadPoolExecutor(self._n_threads) as pool:
