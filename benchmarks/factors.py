@@ -29,8 +29,8 @@ from scipy.sparse.linalg import splu
 
 import closeknit as ck
 from closeknit.graphs import symmetrize
-from closeknit.minimize.attractive import keep_strongest
-from closeknit.minimize.linear import ApproximateCholesky, SparseFactor
+from closeknit.linalg import ApproximateCholesky, keep_strongest
+from closeknit.linalg.factors import SparseFactor
 
 CACHE = Path(tempfile.gettempdir()) / "closeknit-benchmarks"
 #: Entries of the matrix above which SuperLU needs minutes, or more memory than there is.

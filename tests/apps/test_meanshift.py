@@ -13,9 +13,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import closeknit as ck
-from closeknit._progress import listening
 from closeknit.apps import _climb, _density
 from closeknit.exceptions import NotConvergedWarning
+from closeknit.progress import listening
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +249,7 @@ def test_no_stretched_step_lowers_the_density(blobs):
 
 def test_progress_is_told(blobs):
     told = []
-    with listening(lambda *what: told.append(what)):
+    with listening(lambda event: told.append((event.stage, event.done, event.total))):
         ck.MeanShift(15).fit(blobs[0])
     stages = list(dict.fromkeys(stage for stage, _, _ in told))
     assert stages == ["neighbours", "affinities", "modes"]
@@ -261,8 +261,8 @@ def test_progress_is_told(blobs):
 def interrupting(at):
     """A listener that interrupts when so many points have arrived."""
 
-    def listen(stage, done, total):
-        if stage == "modes" and done >= at:
+    def listen(event):
+        if event.stage == "modes" and event.done >= at:
             raise KeyboardInterrupt
 
     return listening(listen)

@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from closeknit._progress import listening, tell
 from closeknit.cli import memory
 from closeknit.cli.options import AffinityOptions, Approximation
 from closeknit.cli.progress import Stages, showing_stages
 from closeknit.cli.session import Session
+from closeknit.progress import listening, report
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals there")
@@ -58,7 +58,7 @@ def test_the_library_tells_its_stages(flowers):
     from closeknit.io import read_table
 
     heard = []
-    with listening(lambda *what: heard.append(what)):
+    with listening(lambda event: heard.append((event.stage, event.done, event.total))):
         ck.TSNE(perplexity=5, max_iter=2).fit(read_table(flowers).X)
     names = list(dict.fromkeys(stage for stage, _, _ in heard))
     assert names == ["neighbours", "affinities", "start"]
@@ -67,14 +67,17 @@ def test_the_library_tells_its_stages(flowers):
 
 
 def test_nobody_need_listen():
-    tell("neighbours", 1, 2)
+    report("neighbours", 1, 2)
 
 
 def test_the_listener_is_gone_after_an_error():
     heard = []
-    with pytest.raises(ZeroDivisionError), listening(lambda *what: heard.append(what)):
+    with (
+        pytest.raises(ZeroDivisionError),
+        listening(lambda event: heard.append((event.stage, event.done, event.total))),
+    ):
         raise ZeroDivisionError
-    tell("neighbours")
+    report("neighbours")
     assert heard == []
 
 

@@ -276,14 +276,16 @@ def test_resistances_of_a_tree_are_exact():
 def test_systems_beyond_all_digits_are_given_up(monkeypatch):
     """Their residuals cannot fall to the tolerance; what was reached is finite."""
     counted = []
-    dots = resistances._dots
-    monkeypatch.setattr(resistances, "_dots", lambda A, B: counted.append(None) or dots(A, B))
+    multiply = resistances.multiply
+    monkeypatch.setattr(
+        resistances, "multiply", lambda *given: counted.append(None) or multiply(*given)
+    )
     rng = np.random.default_rng(0)
     upper = np.triu(10.0 ** rng.uniform(-60.0, 0.0, (40, 40)), k=1)
     graph = sparse.csr_matrix(upper + upper.T)
     R = ck.graphs.effective_resistances(graph, n_projections=8, random_state=0)
     assert np.isfinite(R.data).all()
-    assert len(counted) < 2 * resistances._MAX_ITER // 4
+    assert 0 < len(counted) < resistances._MAX_ITER // 4
 
 
 def test_exactly_so_many_edges_each_with_its_probability():

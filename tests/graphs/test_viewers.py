@@ -11,11 +11,11 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import pairwise_distances
 
 import closeknit as ck
-from closeknit._progress import listening
 from closeknit.exceptions import NoViewerWarning
 from closeknit.graphs import ViewerSparsifier, find_modes
 from closeknit.graphs.sights import make_sight
 from closeknit.graphs.viewers import choose_viewers, look
+from closeknit.progress import listening
 
 X, Y = make_blobs(90, centers=3, cluster_std=0.7, random_state=2)
 D = pairwise_distances(X)
@@ -199,7 +199,7 @@ def test_more_viewers_than_points():
 @pytest.mark.parametrize("selection", ["kmeans++", [3, 40, 77]])
 def test_progress_is_told(selection):
     told = []
-    with listening(lambda *step: told.append(step)):
+    with listening(lambda event: told.append((event.stage, event.done, event.total))):
         fitted = ViewerSparsifier(3, viewer_selection=selection, random_state=0).fit(X)
     asked = [done for stage, done, total in told if stage == "viewers" and total == 3]
     assert asked == sorted(asked)
@@ -210,8 +210,8 @@ def test_progress_is_told(selection):
 
 @pytest.mark.parametrize("stage", ["viewers", "votes"])
 def test_ctrl_c_leaves_what_was_fitted_before(stage):
-    def interrupt(told, done, total):
-        if (told, done) == (stage, 2):
+    def interrupt(event):
+        if (event.stage, event.done) == (stage, 2):
             signal.raise_signal(signal.SIGINT)
 
     sparsifier = ViewerSparsifier(5, random_state=0).fit(X)

@@ -10,9 +10,9 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from closeknit import _core
+from closeknit.linalg import ApproximateCholesky, keep_strongest
 from closeknit.minimize import SpectralDirection, SpectralLBFGS, Springs, minimize
-from closeknit.minimize.attractive import AttractiveHessian, AttractiveSolver, keep_strongest
-from closeknit.minimize.linear import ApproximateCholesky
+from closeknit.minimize.attractive import AttractiveHessian, AttractiveSolver
 
 
 def symmetric(n, seed, ties=False, density=0.4):

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 from scipy.sparse import csr_matrix
 
+from closeknit.linalg import keep_strongest
 from closeknit.minimize import (
     LBFGS,
     DiagonalHessian,
@@ -18,7 +19,7 @@ from closeknit.minimize import (
     minimize,
     resolve_direction,
 )
-from closeknit.minimize.attractive import AttractiveHessian, keep_strongest
+from closeknit.minimize.attractive import AttractiveHessian
 from closeknit.minimize.directions import DIRECTIONS
 
 #: Those of momentum may go uphill, and have tests of their own.

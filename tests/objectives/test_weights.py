@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from closeknit import objectives
-from closeknit.objectives.weights import check_weights
+from closeknit.linalg.csr import check_symmetric
 from closeknit.repulsion import ExactRepulsion, GridRepulsion
 
 SYMMETRIC = [
@@ -155,7 +155,7 @@ def test_sne_takes_distributions_that_are_not_symmetric():
 def test_rounding_is_not_asymmetry():
     W = affinities() / 3.0
     W[0, 1] = W[1, 0] * (1 + 1e-15)
-    check_weights(W)
+    check_symmetric(W)
 
 
 # What is refused
@@ -335,7 +335,7 @@ def test_arrays_in_order_are_shared_and_never_changed(model):
     """A million edges need not be copied to be checked."""
     W = sparse.csr_matrix(affinities())
     before = W.data.copy()
-    checked = check_weights(W)
+    checked = check_symmetric(W)
     assert np.shares_memory(checked.data, W.data)
     assert np.shares_memory(checked.indices, W.indices)
     objective = model(W)

@@ -176,7 +176,7 @@ def solve_bandwidths(
         random_state=random_state,
         allow_missing=allow_missing,
     )
-    report(solution.status, stacklevel=3)
+    warn_of_rows(solution.status, stacklevel=3)
     return solution
 
 
@@ -219,7 +219,7 @@ def solve(
     return Bandwidths(betas, sigmas, affinities, evaluations, status, start)
 
 
-def report(status: NDArray[np.uint8], stacklevel: int) -> None:
+def warn_of_rows(status: NDArray[np.uint8], stacklevel: int) -> None:
     """Raise for rows that cannot be, warn once about those without a root.
 
     A row of several scales counts once, as the scale that fared worst.

@@ -14,12 +14,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from closeknit._progress import tell
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities.bandwidths import Bandwidths, perplexity_of_rows, report
+from closeknit.affinities.bandwidths import Bandwidths, perplexity_of_rows, warn_of_rows
 from closeknit.affinities.dense import dense_sq_distances
 from closeknit.affinities.scales import Mixture
 from closeknit.neighbors import Neighbors, fit_index
+from closeknit.progress import report
 
 __all__ = ["BaseAffinities"]
 
@@ -138,7 +138,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not self.include_self:
             indices, sq_distances = _drop_coinciding(indices, sq_distances, k)
         rows = self._solve(sq_distances, indices, fitting=False)
-        report(rows.status, stacklevel=3)
+        warn_of_rows(rows.status, stacklevel=3)
         matrix = _to_csr(indices, rows.affinities, n_fitted)
         return matrix.toarray() if self.n_neighbors is None else matrix
 
@@ -182,7 +182,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             own = np.arange(len(indices), dtype=indices.dtype)[:, None]
             indices = np.hstack([own, indices])
             sq_distances = np.hstack([np.zeros((len(own), 1)), sq_distances])
-        tell("affinities")
+        report("affinities")
         self._say(f"affinities: {len(indices)} points, {indices.shape[1]} neighbours each")
         rows = self._solve(sq_distances, indices, fitting=True)
         self._keep([rows])
@@ -190,7 +190,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.affinities_ = matrix.toarray() if dense else matrix
 
     def _fit_dense(self, X: Any) -> None:
-        tell("affinities")
+        report("affinities")
         self._say(f"affinities: {X.shape[0]} points, each over all others")
         self.neighbors_ = None
         self._index = _AllPoints(X, self.metric, effective_n_jobs(self.n_jobs))
@@ -213,7 +213,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 same = block[line, twin] == 0.0
                 block[line[same], twin[same]] = np.inf
             status.append(self._solve(block, None, fitting=False, out=out[rows]).status)
-        report(np.concatenate(status), stacklevel=4)
+        warn_of_rows(np.concatenate(status), stacklevel=4)
         return out
 
     def _keep(self, parts: list[Any]) -> None:
@@ -222,7 +222,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         # Once the scales are averaged, their own perplexities are lost.
         several = isinstance(parts[0], Mixture)
         self._perplexities = np.concatenate([p.perplexities for p in parts]) if several else None
-        report(np.concatenate([part.status for part in parts]), stacklevel=5)
+        warn_of_rows(np.concatenate([part.status for part in parts]), stacklevel=5)
 
     def _given_neighbors(self) -> bool:
         return isinstance(self.neighbors, Neighbors | tuple)

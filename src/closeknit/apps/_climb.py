@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit._progress import tell
 from closeknit.apps._density import Density, unheard
 from closeknit.neighbors import fit_index
+from closeknit.progress import report
 
 __all__ = ["Ascent", "Paths", "climb", "climb_together"]
 
@@ -268,12 +268,12 @@ class _Climbers:
     def run(self, max_iter: int, note: Any, done: int, total: int) -> None:
         """Go on until everybody has arrived; tell `note` who passes where."""
         while len(self.moving) and self.n_iter < max_iter:
-            tell("modes", done + len(self.places) - len(self.moving), total)
+            report("modes", done + len(self.places) - len(self.moving), total)
             self.n_iter += 1
             self._join(self.moving[~self._tentative[self.moving]])
             self._search()
             self._step(note)
-        tell("modes", done + len(self.places), total)
+        report("modes", done + len(self.places), total)
 
     def _join(self, some: Integers) -> None:
         """Let those of some climbers who have come to a known way take its end."""

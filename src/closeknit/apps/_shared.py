@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from closeknit.embeddings.affinity import fit_affinities
 from closeknit.graphs import symmetrize
-from closeknit.objectives.weights import check_weights
+from closeknit.linalg import check_symmetric
 
 __all__ = ["by_size", "check_count", "fit_graph", "pairwise_tags", "validate_points"]
 
@@ -22,7 +22,7 @@ def fit_graph(estimator: Any, X: Any) -> Any:
     """
     P, estimator.affinity_estimator_ = fit_affinities(estimator, X)
     given = estimator.affinity_estimator_ is None
-    return check_weights(P if given else symmetrize(P))
+    return check_symmetric(P if given else symmetrize(P))
 
 
 def validate_points(estimator: Any, X: Any, **options: Any) -> Any:

@@ -13,10 +13,10 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from closeknit._progress import tell
 from closeknit.apps._shared import by_size, check_count, fit_graph, pairwise_tags, validate_points
 from closeknit.exceptions import DisconnectedWarning
-from closeknit.minimize.eigenvectors import Eigenvectors, graph_eigenvectors
+from closeknit.linalg import Eigenvectors, graph_eigenvectors
+from closeknit.progress import report
 
 __all__ = ["SpectralClustering"]
 
@@ -155,7 +155,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         if count >= self.n_clusters:
             self.labels_ = _largest(component, self.n_clusters)
         else:
-            tell("clusters")
+            report("clusters")
             self.labels_ = _tightest(self.embedding_, self.n_clusters, self.n_init, rng)
         return self
 

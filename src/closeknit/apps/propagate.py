@@ -17,9 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from closeknit.apps._shared import check_count, fit_graph, pairwise_tags, validate_points
 from closeknit.embeddings.out_of_sample import coinciding_points, new_affinities
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
-from closeknit.minimize.linear import ApproximateCholesky, conjugate_gradients
-from closeknit.minimize.products import multiply
-from closeknit.minimize.thinning import thin
+from closeknit.linalg import ApproximateCholesky, conjugate_gradients, multiply, thin
 
 __all__ = ["LabelPropagation", "LabelSpreading"]
 

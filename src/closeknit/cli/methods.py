@@ -179,19 +179,15 @@ def transform(model: Any, X: Any, stages: Stages) -> NDArray[np.float64]:
     """
     import numpy as np
 
-    from closeknit._progress import listening
+    from closeknit.progress import listening
 
     size = max(_CHUNK, math.ceil(X.shape[0] / 50))
     starts = range(0, X.shape[0], size)
     parts = []
     for start in stages.each("new points", starts):
-        with listening(_nobody):  # the searches inside are parts of this stage
+        with listening(None):  # the searches inside are parts of this stage
             parts.append(model.transform(X[start : start + size]))
     return np.vstack(parts)
-
-
-def _nobody(stage: str, done: int, total: int) -> None:
-    pass
 
 
 def recall(model: Any, seed: int) -> float | None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.text import Text
 
-from closeknit._progress import listening
+from closeknit.progress import Event, listening
 
 __all__ = ["Stages", "showing_stages"]
 
@@ -60,19 +60,20 @@ class Stages:
             fields = {"upper": False, "detail": "", **fields}
             self._tasks[stage] = self._display.add_task(name, total=total or None, **fields)
 
-    def hear(self, stage: str, done: int, total: int) -> None:
-        """Take what the library tells; see `closeknit._progress`."""
-        self.begin(stage, total)
-        if self._display is not None and total:
+    def hear(self, event: Event) -> None:
+        """Draw what the library reports."""
+        self.begin(event.stage, event.total)
+        if self._display is not None and event.total:
             # A search may go over the points more than once.
-            self._display.update(self._tasks[stage], completed=done, total=total)
+            task = self._tasks[event.stage]
+            self._display.update(task, completed=event.done, total=event.total)
 
     def each(self, stage: str, items: Sequence[T]) -> Iterator[T]:
         """Yield the items of a stage, one after the other."""
         for done, item in enumerate(items):
-            self.hear(stage, done, len(items))
+            self.hear(Event(stage, done, len(items)))
             yield item
-        self.hear(stage, len(items), len(items))
+        self.hear(Event(stage, len(items), len(items)))
 
     def iterations(self, max_iter: int) -> Any:
         """Return a callback for an estimator that minimises; it never asks it to stop."""

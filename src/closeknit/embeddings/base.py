@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from closeknit._progress import tell
 from closeknit.embeddings._callbacks import (
     CallbackSupportMixin,
     each_iteration,
@@ -40,6 +39,7 @@ from closeknit.minimize import (
     resolve_direction,
 )
 from closeknit.objectives import Objective
+from closeknit.progress import report
 from closeknit.repulsion import ExactRepulsion, GridRepulsion, Repulsion
 
 __all__ = ["BaseEmbedding"]
@@ -155,7 +155,7 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
             check=self.affinity != "entropic" or not sparse.issparse(P),
         )
         metric = "precomputed" if self.affinity == "precomputed" else self.metric
-        tell("start")
+        report("start")
         start = initial_embedding(
             self.init, X, objective.weights, self.n_components, self.random_state, metric
         )

@@ -18,8 +18,7 @@ from closeknit.embeddings.affinity import fit_affinities
 from closeknit.embeddings.mixin import EmbeddingMixin
 from closeknit.embeddings.out_of_sample import weighted_means
 from closeknit.graphs import symmetrize
-from closeknit.minimize.eigenvectors import graph_eigenvectors
-from closeknit.objectives.weights import check_weights
+from closeknit.linalg import check_symmetric, graph_eigenvectors
 
 __all__ = ["LaplacianEigenmaps", "eigenmaps"]
 
@@ -153,7 +152,7 @@ class LaplacianEigenmaps(EmbeddingMixin, BaseEstimator):
         check_n_components(self.n_components, X.shape[0])
         P, self.affinity_estimator_ = fit_affinities(self, X)
         given = self.affinity_estimator_ is None
-        self.affinities_ = check_weights(P if given else symmetrize(P))
+        self.affinities_ = check_symmetric(P if given else symmetrize(P))
         self.embedding_ = eigenmaps(
             self.affinities_,
             self.n_components,

@@ -8,18 +8,16 @@ Srivastava, section 4).
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from closeknit.graphs.laplacian import laplacian
+from closeknit.linalg import ApproximateCholesky, Array, conjugate_gradients, multiply
 
 __all__ = ["effective_resistances"]
-
-Array = NDArray[np.float64]
 
 #: Columns solved for together: as many as a byte has random bits.
 _BLOCK = 8
@@ -81,7 +79,7 @@ def effective_resistances(
         ),
         shape=(L.shape[0], n_edges),
     )
-    solve = _Solver(L, n_jobs)
+    solve = _solver(L, n_jobs)
     resistances = np.zeros(n_edges)
     for begin in range(0, n_projections, _BLOCK):
         width = min(_BLOCK, n_projections - begin)
@@ -108,45 +106,19 @@ def _add_squares(out: Array, potentials: Array, rows: Any, columns: Any) -> None
         out[some] += np.einsum("ij,ij->i", drops, drops)
 
 
-class _Solver:
-    """Conjugate gradients for L x = b, where each column of b adds up to 0 in every component."""
+def _solver(L: Any, n_jobs: int | None) -> Callable[[Array], Array]:
+    """Return b ↦ x with L x = b, where each column of b adds up to 0 in every component."""
+    factor = ApproximateCholesky(L, 0, n_jobs=n_jobs)
 
-    def __init__(self, L: Any, n_jobs: int | None) -> None:
-        # Imported here because factorisations live downstream, with the minimisers.
-        from closeknit.minimize.linear import ApproximateCholesky
-        from closeknit.minimize.products import multiply
+    def solve(rhs: Array) -> Array:
+        return conjugate_gradients(
+            lambda V: multiply(L, V, n_jobs),
+            rhs,
+            np.zeros_like(rhs),
+            _TOLERANCE,
+            _MAX_ITER,
+            precondition=factor.solve,
+            patience=_PATIENCE,
+        )[0]
 
-        matrix = sparse.csr_matrix(L)
-        self._multiply = partial(multiply, matrix, n_jobs=n_jobs)
-        self._preconditioner = ApproximateCholesky(matrix, 0, n_jobs=n_jobs)
-
-    def __call__(self, rhs: Array) -> Array:
-        x = np.zeros_like(rhs)
-        residual = rhs.copy()
-        target = _TOLERANCE * np.linalg.norm(rhs, axis=0)
-        z = self._preconditioner.solve(residual)
-        towards, square = z.copy(), _dots(residual, z)
-        least, stalled = np.inf, 0
-        for _ in range(_MAX_ITER):
-            excess = _ratio(np.linalg.norm(residual, axis=0), target).max()
-            stalled = 0 if excess < least else stalled + 1
-            least = min(least, excess)
-            if excess <= 1.0 or stalled == _PATIENCE:
-                break
-            image = self._multiply(towards)
-            step = _ratio(square, _dots(towards, image))
-            x += step * towards
-            residual -= step * image
-            z = self._preconditioner.solve(residual)
-            before, square = square, _dots(residual, z)
-            towards = z + _ratio(square, before) * towards
-        return x
-
-
-def _dots(A: Array, B: Array) -> Array:
-    return np.asarray(np.einsum("ij,ij->j", A, B))
-
-
-def _ratio(a: Array, b: Array) -> Array:
-    """a/b, and 0 for columns that are solved already."""
-    return np.divide(a, b, out=np.zeros_like(a), where=b > 0.0)
+    return solve

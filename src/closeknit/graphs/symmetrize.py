@@ -9,6 +9,7 @@ from scipy import sparse
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
+from closeknit.linalg import canonical
 
 __all__ = ["symmetrize"]
 
@@ -39,15 +40,7 @@ def symmetrize(P: Any) -> Any:
         raise ValueError(f"symmetrize needs a square matrix, got shape {P.shape}")
     if not sparse.issparse(P):
         return 0.5 * (P + P.T)
-    return _mean_with_transpose(_sorted(sparse.csr_matrix(P, dtype=np.float64)))
-
-
-def _sorted(P: Any) -> Any:
-    """Return P with rows in order and no doubled entries, without touching what was given."""
-    if not P.has_canonical_format:
-        P = P.copy()
-        P.sum_duplicates()
-    return P
+    return _mean_with_transpose(canonical(P))
 
 
 def _mean_with_transpose(P: Any) -> Any:

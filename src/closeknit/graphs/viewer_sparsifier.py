@@ -13,7 +13,6 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from closeknit._progress import telling
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities._validation import check_perplexity
 from closeknit.affinities.scales import scales_of
@@ -23,6 +22,7 @@ from closeknit.graphs._select import keep_smallest, subgraph
 from closeknit.graphs.base import BaseSparsifier
 from closeknit.graphs.sights import TAILS, make_sight
 from closeknit.graphs.viewers import View, choose_viewers, look
+from closeknit.progress import steps
 
 __all__ = ["ViewerSparsifier"]
 
@@ -189,7 +189,7 @@ class ViewerSparsifier(BaseSparsifier):
         n = X.shape[0]
         if not isinstance(self.viewer_selection, str):
             given = self._given_viewers(n)
-            return [look_from(viewer)[0] for viewer in telling("viewers", given)]
+            return [look_from(viewer)[0] for viewer in steps("viewers", given)]
         return choose_viewers(
             n,
             min(self.n_viewers, n),
@@ -244,7 +244,7 @@ def _count_votes(viewers: Sequence[View], W: Any) -> NDArray[np.int32]:
     """Votes against each stored edge."""
     rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
     votes = np.zeros(W.nnz, dtype=np.int32)
-    for view in telling("votes", viewers):
+    for view in steps("votes", viewers):
         votes += view.parts(rows, W.indices)
     return votes
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit._progress import tell
 from closeknit.affinities import solve_bandwidths
 from closeknit.exceptions import NoBandwidthWarning
 from closeknit.graphs.dip import dip_modes
 from closeknit.graphs.modes import find_modes, silverman_bandwidth
+from closeknit.progress import report
 
 __all__ = ["View", "choose_viewers", "look"]
 
@@ -152,7 +152,7 @@ def choose_viewers(
     reached = np.zeros(n, dtype=bool)
     good = 0
     while good < n_viewers and len(candidates) < 4 * n_viewers and fresh.any():
-        tell("viewers", good, n_viewers)
+        report("viewers", good, n_viewers)
         drawn = _draw(weights, fresh, random)
         view, rarity = look_from(drawn)
         candidates.append(view)

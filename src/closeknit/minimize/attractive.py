@@ -6,7 +6,6 @@ The one matrix behind the fixed point, the spectral direction, SD− and spectra
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +14,25 @@ from scipy.sparse import csr_matrix, diags
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.minimize.linear import ApproximateCholesky, Factor, choose_solver, factorize
-from closeknit.minimize.problem import Array, Problem
+from closeknit.linalg import (
+    ApproximateCholesky,
+    Array,
+    Factor,
+    canonical,
+    choose_solver,
+    factorize,
+    same_pattern,
+    same_weights,
+    strongest_entries,
+    take_entries,
+    with_data,
+)
+from closeknit.minimize.problem import Problem
 
 __all__ = [
     "AttractiveHessian",
     "AttractiveSolver",
     "check_n_neighbors",
-    "in_sorted_rows",
-    "keep_strongest",
-    "same_weights",
-    "strongest_entries",
-    "take_entries",
 ]
 
 #: μ over the smallest degree, as in the paper (section 2); also the share of a point's degree below
@@ -40,66 +46,6 @@ def check_n_neighbors(n_neighbors: int | None, refresh: int | None) -> None:
         raise ValueError(f"n_neighbors={n_neighbors!r} must be None (all) or at least 0")
     if refresh is not None and refresh < 1:
         raise ValueError(f"refresh={refresh!r} must be None (never) or at least 1 iteration")
-
-
-def keep_strongest(
-    weights: csr_matrix, n_neighbors: int | None, n_jobs: int | None = None
-) -> csr_matrix:
-    """Keep each edge that is among the κ largest weights of either end; None keeps all.
-
-    Parameters
-    ----------
-    weights : csr_matrix of shape (n_samples, n_samples)
-        Symmetric; not changed.
-    n_neighbors : int or None
-        κ. Of equal weights the neighbours of lower number are kept.
-    n_jobs : int or None, default=None
-
-    Returns
-    -------
-    csr_matrix
-    """
-    weights = in_sorted_rows(weights)
-    return take_entries(weights, strongest_entries(weights, n_neighbors, n_jobs))
-
-
-def in_sorted_rows(weights: csr_matrix) -> csr_matrix:
-    """Return the matrix with ascending rows of floats, itself if it has them."""
-    weights = csr_matrix(weights)
-    if weights.dtype not in (np.float32, np.float64):
-        weights = weights.astype(np.float64)
-    return weights if weights.has_sorted_indices else weights.sorted_indices()
-
-
-def strongest_entries(
-    weights: csr_matrix, n_neighbors: int | None, n_jobs: int | None = None
-) -> NDArray[np.intp] | None:
-    """Return where the edges to keep are stored, or None for all."""
-    if n_neighbors is None or n_neighbors >= weights.shape[0] - 1:
-        return None
-    keep = np.empty(weights.nnz, dtype=np.uint8)
-    alone = _core.mark_strongest(
-        weights.indptr,
-        weights.indices,
-        weights.data,
-        n_neighbors,
-        keep,
-        effective_n_jobs(n_jobs),
-    )
-    if alone >= 0:
-        raise ValueError(f"weights must be symmetric, but row {alone} is not as its column")
-    return np.flatnonzero(keep)
-
-
-def take_entries(weights: csr_matrix, positions: NDArray[np.intp] | None) -> csr_matrix:
-    """Return the matrix, in double precision, of the entries that are stored at some positions."""
-    if positions is None:
-        return weights.astype(np.float64, copy=False)
-    indptr = np.searchsorted(positions, weights.indptr).astype(weights.indptr.dtype)
-    return csr_matrix(
-        (weights.data[positions].astype(np.float64), weights.indices[positions], indptr),
-        shape=weights.shape,
-    )
 
 
 class AttractiveHessian:
@@ -131,7 +77,7 @@ class AttractiveHessian:
         like: AttractiveHessian | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        weights = in_sorted_rows(weights)
+        weights = canonical(weights, dtype=None)
         degrees = np.empty(weights.shape[0])
         threads = effective_n_jobs(n_jobs)
         _core.sum_rows(weights.indptr, weights.indices, weights.data, degrees, threads)
@@ -185,9 +131,7 @@ class AttractiveHessian:
         return factorize(matrix, solver)
 
     def _factorize_approximately(self, random_state: int) -> ApproximateCholesky:
-        weights = csr_matrix(
-            (4.0 * self.kept.data, self.kept.indices, self.kept.indptr), shape=self.kept.shape
-        )
+        weights = with_data(self.kept, 4.0 * self.kept.data)
         cut = self.degrees - np.asarray(self.kept.sum(axis=1)).ravel()
         excess = 4.0 * np.maximum(cut, 0.0) + self.mu
         earlier = self._approximate
@@ -266,17 +210,3 @@ class AttractiveSolver:
         """Return B⁻¹G."""
         inner, rigid = self._hessian.split(G)
         return self._hessian.centre(self._factor.solve(inner)) + rigid
-
-
-def same_weights(a: csr_matrix, b: csr_matrix) -> bool:
-    """Whether two weight matrices are equal, at once if they are one object."""
-    return a is b or (_equal(a.data, b.data) and same_pattern(a, b))
-
-
-def same_pattern(a: csr_matrix, b: csr_matrix) -> bool:
-    """Whether two matrices store entries at the same places, at once if they share them."""
-    return _equal(a.indptr, b.indptr) and _equal(a.indices, b.indices)
-
-
-def _equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    return a is b or np.array_equal(a, b)

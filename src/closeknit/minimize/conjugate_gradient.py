@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from closeknit.linalg import inner
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.inner import inner
 from closeknit.minimize.problem import Array, Problem
 from closeknit.minimize.steps import Step, StrongWolfe
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from closeknit.minimize.inner import inner, norm
+from closeknit.linalg import inner, norm
 from closeknit.minimize.problem import Array, Problem
 from closeknit.minimize.steps import Backtracking, Step
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from closeknit.linalg import inner, norm
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.inner import inner, norm
 from closeknit.minimize.problem import Array, Problem
 from closeknit.minimize.steps import Step, StrongWolfe
 

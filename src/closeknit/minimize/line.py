@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from closeknit.minimize.inner import inner, norm
+from closeknit.linalg import inner, norm
 from closeknit.minimize.problem import Array, Point
 
 __all__ = ["Evaluate", "Line", "Sample"]

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closeknit.linalg import norm
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.directions import resolve_direction
 from closeknit.minimize.history import History
-from closeknit.minimize.inner import norm
 from closeknit.minimize.line import Line, Sample
 from closeknit.minimize.problem import Array, Point, Problem
 from closeknit.minimize.progress import Progress, State

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
-__all__ = ["Array", "Point", "Problem", "Springs"]
+from closeknit.linalg import Array
 
-Array: TypeAlias = NDArray[np.float64]
+__all__ = ["Array", "Point", "Problem", "Springs"]
 
 
 class Problem(Protocol):

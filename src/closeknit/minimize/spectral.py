@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from closeknit.linalg import check_solver
 from closeknit.minimize.attractive import AttractiveSolver, check_n_neighbors
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.linear import check_solver
 from closeknit.minimize.problem import Array, Problem
 
 __all__ = ["SpectralDirection"]
@@ -22,7 +22,7 @@ class SpectralDirection(Direction):
         κ: off the diagonal only weights among the κ largest of either end are kept. None keeps all;
         0 is :class:`FixedPoint`. Larger is a better direction, smaller a cheaper factor.
     solver : {"auto", "dense", "sparse", "approximate"}, default="auto"
-        How to factorise; see :func:`closeknit.minimize.linear.factorize`.
+        How to factorise; see :func:`closeknit.linalg.factorize`.
     refresh : int or None, default=None
         Iterations after which the factor is rebuilt if L⁺ has changed, as it does for Student
         kernels; which weights are the κ strongest is decided at the start. None keeps the factor of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from closeknit.linalg import check_solver
 from closeknit.minimize.attractive import AttractiveSolver, check_n_neighbors
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.lbfgs import QuasiNewton, check_memory
-from closeknit.minimize.linear import check_solver
 from closeknit.minimize.problem import Array, Problem
 from closeknit.minimize.steps import Step, StrongWolfe
 

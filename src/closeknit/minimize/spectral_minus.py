@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from closeknit.minimize.attractive import AttractiveHessian, same_weights
+from closeknit.linalg import conjugate_gradients, same_weights
+from closeknit.minimize.attractive import AttractiveHessian
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.linear import conjugate_gradients
 from closeknit.minimize.problem import Array, Problem
 
 __all__ = ["SpectralMinus"]

@@ -10,15 +10,16 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.minimize.attractive import (
-    check_n_neighbors,
-    in_sorted_rows,
+from closeknit.linalg import (
+    ApproximateCholesky,
+    canonical,
     same_weights,
     strongest_entries,
     take_entries,
+    with_data,
 )
+from closeknit.minimize.attractive import check_n_neighbors
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.linear import ApproximateCholesky
 from closeknit.minimize.momentum import Momentum, Moving
 from closeknit.minimize.problem import Array, Problem
 from closeknit.minimize.steps import FixedStep, Step
@@ -104,7 +105,7 @@ class _Moving(Moving):
     def __init__(self, problem: Problem, rule: SpectralMomentum, plain: Momentum, X: Array) -> None:
         super().__init__(problem, plain, plain.rate, X.shape)
         self._spectral = rule
-        self._weights = in_sorted_rows(problem.attractive_weights(X))
+        self._weights = canonical(problem.attractive_weights(X), dtype=None)
         self._kept_at = strongest_entries(self._weights, rule.n_neighbors, rule.n_jobs)
         self._factor = ApproximateCholesky.of_graph(
             *self._system(), rule.random_state, n_jobs=rule.n_jobs
@@ -121,7 +122,7 @@ class _Moving(Moving):
         refresh = self._spectral.refresh
         if refresh is not None and self._age >= refresh:
             self._age = 0
-            weights = in_sorted_rows(self.problem.attractive_weights(X))
+            weights = canonical(self.problem.attractive_weights(X), dtype=None)
             if not same_weights(weights, self._weights):
                 self._weights = weights
                 self._factor = self._factor.refreshed(*self._system())
@@ -136,5 +137,4 @@ class _Moving(Moving):
         kept = take_entries(weights, self._kept_at)
         scale = 4.0 * degrees.sum() / (kept.data.sum() or 1.0)
         degrees[degrees <= 0.0] = degrees.mean() or 1.0  # points without attraction move, too
-        scaled = csr_matrix((scale * kept.data, kept.indices, kept.indptr), shape=kept.shape)
-        return scaled, 4.0 * _EXCESS * degrees
+        return with_data(kept, scale * kept.data), 4.0 * _EXCESS * degrees

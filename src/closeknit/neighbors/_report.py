@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from closeknit._progress import tell
+from closeknit.progress import report
 
 __all__ = ["Reporter"]
 
@@ -40,11 +40,11 @@ class Reporter:
         """Yield the items and say, at most every two seconds, how far we are."""
         start = last = time.monotonic()
         for done, item in enumerate(items):
-            tell("neighbours", done, len(items))
+            report("neighbours", done, len(items))
             now = time.monotonic()
             if done and now - last > 2.0:
                 left = (now - start) / done * (len(items) - done)
                 self(f"{what}: {100 * done // len(items)} %, about {left:.0f} s left")
                 last = now
             yield item
-        tell("neighbours", len(items), len(items))
+        report("neighbours", len(items), len(items))

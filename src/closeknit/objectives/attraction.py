@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
+from closeknit.linalg import with_data
 
 __all__ = ["Attraction"]
 
@@ -52,7 +52,7 @@ class Attraction:
         data = np.empty_like(W.data)
         threads = effective_n_jobs(self.n_jobs)
         _core.edge_weights(*self._graph, self._positions(X), self.kernel.code, data, threads)
-        return sparse.csr_matrix((data, W.indices, W.indptr), shape=W.shape)
+        return with_data(W, data)
 
     def hessian_diagonal(self, X: Array) -> Array:
         """4 Σ_m (w' + 2 w'' (x_n − x_m)²), coordinate by coordinate."""

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit.kernels import Kernel
+from closeknit.linalg import check_symmetric, with_data
 from closeknit.objectives.attraction import Attraction
-from closeknit.objectives.weights import check_weights, with_data
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
 __all__ = ["AtLambda", "Objective"]
@@ -55,7 +55,7 @@ class Objective(ABC):
         n_jobs: int | None = -1,
         check: bool = True,
     ):
-        W = check_weights(affinities) if check else affinities
+        W = check_symmetric(affinities) if check else affinities
         self.repulsion: Any = ExactRepulsion(n_jobs) if repulsion is None else repulsion
         dtype = getattr(self.repulsion, "dtype", np.float64)
         self.weights = with_data(W, self._scaled(W.data).astype(dtype, copy=False))

@@ -12,8 +12,8 @@ from scipy.special import entr
 
 from closeknit.graphs import symmetrize
 from closeknit.kernels import GAUSSIAN
+from closeknit.linalg import check_weights
 from closeknit.objectives.base import Objective
-from closeknit.objectives.weights import check_square
 from closeknit.repulsion import PairSums, Repulsion
 
 __all__ = ["SNE"]
@@ -43,7 +43,7 @@ class SNE(Objective):
         n_jobs: int | None = -1,
         check: bool = True,
     ):
-        P = check_square(affinities) if check else affinities
+        P = check_weights(affinities) if check else affinities
         if not P.nnz:
             raise ValueError("affinities are all zero: no point has a neighbour")
         sums = np.asarray(P.sum(axis=1)).ravel()

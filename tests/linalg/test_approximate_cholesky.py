@@ -15,8 +15,8 @@ from scipy.sparse.linalg import LinearOperator, cg, eigsh
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.neighbors import kneighbors_graph
 
-from closeknit.minimize import linear
-from closeknit.minimize.linear import ApproximateCholesky, SparseFactor, factorize
+from closeknit.linalg import ApproximateCholesky, factorize, factors
+from closeknit.linalg.factors import SparseFactor
 
 
 def laplacian(W):
@@ -459,7 +459,7 @@ def changed(i, j, value):
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (csr_matrix((2, 3)), r"square matrix, got shape \(2, 3\)"),
+        (csr_matrix((2, 3)), r"must be square, got shape \(2, 3\)"),
         (changed(4, 9, np.nan), "row 4 holds a value that is not finite"),
         (changed(4, 9, 0.5), "row 4 has a positive entry off the diagonal"),
         (changed(4, 5, -1.5), "row 4 is not that of its column"),
@@ -497,8 +497,8 @@ def test_refuses_other_sizes():
 
 
 def test_auto_is_approximate_for_many_points(monkeypatch):
-    monkeypatch.setattr(linear, "_SMALL", 10)
-    monkeypatch.setattr(linear, "_LARGE", 20)
+    monkeypatch.setattr(factors, "_SMALL", 10)
+    monkeypatch.setattr(factors, "_LARGE", 20)
     L = csr_matrix(laplacian(GRAPHS["neighbours"]) + diags(np.ones(200)))
     assert isinstance(factorize(L), ApproximateCholesky)
     assert isinstance(factorize(abs(L)), SparseFactor)  # no Laplacian

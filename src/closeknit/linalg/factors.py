@@ -15,9 +15,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import splu
 
-from closeknit.minimize.approximate_cholesky import ApproximateCholesky
-from closeknit.minimize.inner import inner, norm
-from closeknit.minimize.problem import Array
+from closeknit.linalg.approximate_cholesky import ApproximateCholesky
+from closeknit.linalg.csr import Array
 
 __all__ = [
     "SOLVERS",
@@ -25,7 +24,6 @@ __all__ = [
     "Factor",
     "check_solver",
     "choose_solver",
-    "conjugate_gradients",
     "factorize",
 ]
 
@@ -130,7 +128,7 @@ def choose_solver(n: int, nnz: int) -> str:
 
     Examples
     --------
-    >>> from closeknit.minimize.linear import choose_solver
+    >>> from closeknit.linalg import choose_solver
     >>> choose_solver(500, 5_500), choose_solver(2_000, 22_000), choose_solver(70_000, 770_000)
     ('dense', 'sparse', 'approximate')
     """
@@ -174,7 +172,7 @@ def factorize(matrix: csr_matrix, solver: str = "auto", random_state: Any = 0) -
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_matrix
-    >>> from closeknit.minimize.linear import factorize
+    >>> from closeknit.linalg import factorize
     >>> factorize(csr_matrix([[2.0, 0.0], [0.0, 4.0]])).solve(np.ones((2, 1)))
     array([[0.5 ],
            [0.25]])
@@ -214,40 +212,3 @@ def _too_large(n: int, needs: str) -> str:
         f"factorising the Laplacian of {n} points needs {needs}; keep fewer neighbours, "
         "as in SpectralDirection(n_neighbors=7), or take solver='approximate'"
     )
-
-
-def conjugate_gradients(
-    apply: Callable[[Array], Array],
-    rhs: Array,
-    start: Array,
-    tol: float,
-    max_iter: int,
-    *,
-    precondition: Callable[[Array], Array] | None = None,
-) -> tuple[Array, int]:
-    """Solve B·P = rhs inexactly by linear conjugate gradients.
-
-    `precondition` applies a symmetric positive definite matrix near B⁻¹. Returns the solution,
-    whose residual is at most ``tol·‖rhs‖`` unless `max_iter` came first, and the number of
-    iterations.
-    """
-    P = start.copy()
-    residual = rhs - apply(P)
-    target = tol * norm(rhs)
-    direction = residual if precondition is None else precondition(residual)
-    towards = direction.copy()
-    squared = inner(residual, direction)
-    for iteration in range(max_iter):
-        if inner(residual, residual) <= target * target:
-            return P, iteration
-        image = apply(towards)
-        curvature = inner(towards, image)
-        if not curvature > 0.0:  # rounding, or a B that is not positive definite
-            return P, iteration
-        step = squared / curvature
-        P += step * towards
-        residual -= step * image
-        direction = residual if precondition is None else precondition(residual)
-        before, squared = squared, inner(residual, direction)
-        towards = direction + (squared / before) * towards
-    return P, max_iter

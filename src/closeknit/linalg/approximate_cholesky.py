@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.minimize.problem import Array
+from closeknit.linalg.csr import Array, canonical, with_data
 
 __all__ = ["ApproximateCholesky"]
 
@@ -59,7 +59,7 @@ class ApproximateCholesky:
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_matrix
-    >>> from closeknit.minimize.linear import ApproximateCholesky
+    >>> from closeknit.linalg import ApproximateCholesky
     >>> path = csr_matrix([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]])
     >>> factor = ApproximateCholesky(path)
     >>> factor.solve(np.array([1.0, 0.0, 0.0]))
@@ -109,7 +109,7 @@ class ApproximateCholesky:
         --------
         >>> import numpy as np
         >>> from scipy.sparse import csr_matrix
-        >>> from closeknit.minimize.linear import ApproximateCholesky
+        >>> from closeknit.linalg import ApproximateCholesky
         >>> edge = csr_matrix([[0.0, 1.0], [1.0, 0.0]])
         >>> ApproximateCholesky.of_graph(edge, [1.0, 0.0]).solve(np.array([0.0, 1.0]))
         array([1., 2.])
@@ -139,7 +139,7 @@ class ApproximateCholesky:
         --------
         >>> import numpy as np
         >>> from scipy.sparse import csr_matrix
-        >>> from closeknit.minimize.linear import ApproximateCholesky
+        >>> from closeknit.linalg import ApproximateCholesky
         >>> edge = csr_matrix([[0.0, 1.0], [1.0, 0.0]])
         >>> factor = ApproximateCholesky.of_graph(edge, [1.0, 0.0])
         >>> factor.refreshed(2 * edge, [1.0, 0.0]).solve(np.array([0.0, 1.0]))
@@ -183,7 +183,7 @@ class ApproximateCholesky:
         --------
         >>> import numpy as np
         >>> from scipy.sparse import csr_matrix
-        >>> from closeknit.minimize.linear import ApproximateCholesky
+        >>> from closeknit.linalg import ApproximateCholesky
         >>> edge = csr_matrix([[1.0, -1.0], [-1.0, 1.0]])
         >>> ApproximateCholesky(edge).solve(np.array([1.0, -1.0]))  # singular: a mean of zero
         array([ 0.5, -0.5])
@@ -211,7 +211,7 @@ def _seed(random_state: Any) -> int:
 
 def _split(matrix: csr_matrix) -> tuple[csr_matrix, Array]:
     """Return the weights and the row sums of a matrix that was found fit."""
-    matrix = _canonical(matrix)
+    matrix = canonical(matrix, name="a matrix to factorise")
     n = matrix.shape[0]
     _refuse(~np.isfinite(matrix @ np.ones(n)), "holds a value that is not finite")
     rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
@@ -224,11 +224,11 @@ def _split(matrix: csr_matrix) -> tuple[csr_matrix, Array]:
     excess = matrix @ np.ones(n)
     _refuse(excess < -rounding, "sums to less than zero")
     excess[excess <= rounding] = 0.0
-    return csr_matrix((-matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape), excess
+    return with_data(matrix, -matrix.data), excess
 
 
 def _checked(weights: csr_matrix, excess: ArrayLike) -> tuple[csr_matrix, Array]:
-    weights = _canonical(weights)
+    weights = canonical(weights, name="a matrix to factorise")
     n = weights.shape[0]
     values = np.ascontiguousarray(excess, dtype=np.float64)
     if values.shape != (n,):
@@ -239,17 +239,6 @@ def _checked(weights: csr_matrix, excess: ArrayLike) -> tuple[csr_matrix, Array]
     if not (weights.data.min(initial=0.0) >= 0.0 and np.isfinite(total)):
         raise ValueError("weights must be finite and not negative, and so their sum")
     return weights, values
-
-
-def _canonical(matrix: csr_matrix) -> csr_matrix:
-    """Return the matrix in sorted rows of float64, each place stored once."""
-    matrix = csr_matrix(matrix, dtype=np.float64)
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"a factorisation needs a square matrix, got shape {matrix.shape}")
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    return matrix
 
 
 def _refuse(wrong: NDArray[np.bool_], fault: str) -> None:

@@ -19,13 +19,13 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
-from closeknit._progress import tell
 from closeknit.exceptions import NotConvergedWarning
-from closeknit.minimize.linear import ApproximateCholesky
-from closeknit.minimize.problem import Array
-from closeknit.minimize.products import multiply
-from closeknit.minimize.subspace import Subspace
-from closeknit.minimize.thinning import thin
+from closeknit.linalg.csr import Array
+from closeknit.linalg.factors import ApproximateCholesky
+from closeknit.linalg.products import multiply
+from closeknit.linalg.strongest import thin
+from closeknit.linalg.subspace import Subspace
+from closeknit.progress import report
 
 __all__ = ["Eigenvectors", "graph_eigenvectors"]
 
@@ -105,7 +105,7 @@ def graph_eigenvectors(
     Examples
     --------
     >>> from scipy.sparse import csr_matrix
-    >>> from closeknit.minimize.eigenvectors import graph_eigenvectors
+    >>> from closeknit.linalg import graph_eigenvectors
     >>> path = csr_matrix([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     >>> graph_eigenvectors(path, 3).values.round(6)
     array([0., 1., 2.])
@@ -126,7 +126,7 @@ def graph_eigenvectors(
         found = _direct(W, roots, kernel, wanted)
     else:
         rng = check_random_state(random_state)
-        tell("eigenvectors", 0, 100)
+        report("eigenvectors", 0, 100)
         found = _Iteration(W, roots, kernel, rng, n_jobs).run(wanted, tol, max_iter)
     values, vectors, n_iter, converged = found
     if not converged:
@@ -247,7 +247,7 @@ class _Way:
         self._first = max(self._first, decades)
         if self._first > 0.0:
             self._done = max(self._done, 1.0 - decades / self._first)
-        tell("eigenvectors", round(100.0 * self._done), 100)
+        report("eigenvectors", round(100.0 * self._done), 100)
 
 
 def _columns(A: Array, wanted: NDArray[np.bool_]) -> Array:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from closeknit._threads import effective_n_jobs
-from closeknit.minimize.problem import Array
+from closeknit.linalg.csr import Array
 
 __all__ = ["Subspace"]
 
@@ -39,7 +39,7 @@ class Subspace:
     Examples
     --------
     >>> import numpy as np
-    >>> from closeknit.minimize.subspace import Subspace
+    >>> from closeknit.linalg.subspace import Subspace
     >>> A, X = np.diag([1.0, 2.0, 9.0]), np.array([[1.0], [0.0], [1.0]])
     >>> space = Subspace(X, A @ X)
     >>> H, squares = space.residuals()

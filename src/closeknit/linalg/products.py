@@ -1,4 +1,8 @@
-"""Sparse matrices times blocks of vectors, on all cores."""
+"""Products whose bits do not depend on the number of threads.
+
+Inner products do without BLAS: threaded BLAS gives other last digits for other numbers of threads,
+and on a busy machine its threads wait for each other far longer than the product takes.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,9 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.minimize.problem import Array
+from closeknit.linalg.csr import Array
 
-__all__ = ["multiply"]
+__all__ = ["inner", "multiply", "norm"]
 
 
 def multiply(matrix: csr_matrix, X: Array, n_jobs: int | None = -1) -> Array:
@@ -19,7 +23,7 @@ def multiply(matrix: csr_matrix, X: Array, n_jobs: int | None = -1) -> Array:
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_matrix
-    >>> from closeknit.minimize.products import multiply
+    >>> from closeknit.linalg import multiply
     >>> multiply(csr_matrix([[0.0, 2.0], [1.0, 0.0]]), np.array([[1.0], [3.0]]))
     array([[6.],
            [1.]])
@@ -29,3 +33,13 @@ def multiply(matrix: csr_matrix, X: Array, n_jobs: int | None = -1) -> Array:
     threads = effective_n_jobs(n_jobs)
     _core.multiply(matrix.indptr, matrix.indices, matrix.data, X, out, threads)
     return out
+
+
+def inner(a: Array, b: Array) -> float:
+    """Return ⟨a, b⟩, the sum over all entries."""
+    return float(np.einsum("i,i->", a.ravel(), b.ravel()))
+
+
+def norm(a: Array) -> float:
+    """Return the Frobenius norm of a."""
+    return float(np.sqrt(inner(a, a)))

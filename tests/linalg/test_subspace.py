@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh, qr
 
-from closeknit.minimize import subspace
-from closeknit.minimize.subspace import Subspace
+from closeknit.linalg import subspace
+from closeknit.linalg.subspace import Subspace
 
 N = 2100  # rows, in three pieces
 

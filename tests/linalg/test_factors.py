@@ -7,14 +7,8 @@ import pytest
 from scipy.linalg import LinAlgError
 from scipy.sparse import csr_matrix, random_array
 
-from closeknit.minimize import linear
-from closeknit.minimize.linear import (
-    DenseCholesky,
-    DiagonalFactor,
-    SparseFactor,
-    conjugate_gradients,
-    factorize,
-)
+from closeknit.linalg import conjugate_gradients, factorize, factors
+from closeknit.linalg.factors import DenseCholesky, DiagonalFactor, SparseFactor
 
 
 def positive_definite(n, density, seed=0):
@@ -55,7 +49,7 @@ def test_singular_diagonal():
 
 @pytest.mark.parametrize("solver", ["dense", "sparse"])
 def test_too_little_memory(monkeypatch, solver):
-    monkeypatch.setattr(linear, "_physical_memory", lambda: 1000)
+    monkeypatch.setattr(factors, "_physical_memory", lambda: 1000)
     with pytest.raises(
         MemoryError, match=r"60 points needs .* this machine has .*; keep fewer neighbours"
     ):
@@ -66,7 +60,7 @@ def test_memory_runs_out_during_the_factorisation(monkeypatch):
     def splu(*args, **kwargs):
         raise MemoryError
 
-    monkeypatch.setattr(linear, "splu", splu)
+    monkeypatch.setattr(factors, "splu", splu)
     with pytest.raises(MemoryError, match="needs more memory than there is; keep fewer"):
         factorize(positive_definite(60, 0.05), "sparse")
 

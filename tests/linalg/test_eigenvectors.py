@@ -9,13 +9,11 @@ from scipy.linalg import eigh, subspace_angles
 from scipy.sparse.csgraph import connected_components
 
 import closeknit as ck
-from closeknit._progress import listening
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.graphs import laplacian, symmetrize
-from closeknit.minimize import subspace
-from closeknit.minimize.eigenvectors import DENSE, graph_eigenvectors
-from closeknit.minimize.products import multiply
-from closeknit.minimize.thinning import thin
+from closeknit.linalg import multiply, subspace, thin
+from closeknit.linalg.eigenvectors import DENSE, graph_eigenvectors
+from closeknit.progress import listening
 
 
 def neighbour_graph(n: int, seed: int = 0, spread: float = 1.0) -> sparse.csr_matrix:
@@ -142,7 +140,7 @@ def test_seed_gives_the_same_bits_on_any_number_of_threads(monkeypatch):
 def test_progress_is_told():
     """It never goes back, and ends at the tolerance."""
     W, told = neighbour_graph(1500), []
-    with listening(lambda *what: told.append(what)):
+    with listening(lambda event: told.append((event.stage, event.done, event.total))):
         graph_eigenvectors(W, 6, random_state=0)
     assert {stage for stage, _, _ in told} == {"eigenvectors"}
     done = [count for _, count, _ in told]

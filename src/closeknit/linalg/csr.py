@@ -1,0 +1,144 @@
+"""Graphs as sparse matrices: one way to bring them into order, or say what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import csr_matrix
+
+__all__ = [
+    "Array",
+    "canonical",
+    "check_symmetric",
+    "check_weights",
+    "same_pattern",
+    "same_weights",
+    "with_data",
+]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+def canonical(
+    matrix: Any, *, dtype: DTypeLike | None = np.float64, name: str = "the matrix"
+) -> csr_matrix:
+    """Return a square matrix in CSR format: rows in ascending order, each place stored once.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array-like of shape (n_samples, n_samples)
+        Not changed.
+    dtype : dtype or None, default=float64
+        None keeps single precision as it is and converts all else to double.
+    name : str, default="the matrix"
+        What messages call it.
+
+    Returns
+    -------
+    csr_matrix
+        It shares its arrays with the input where that is in order already, and must not be changed.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import canonical
+    >>> twice = csr_matrix(([1, 2, 3], [1, 0, 1], [0, 3, 3]), shape=(2, 2))
+    >>> canonical(twice).data
+    array([2., 4.])
+    """
+    out = csr_matrix(matrix, dtype=dtype)
+    if out.shape[0] != out.shape[1]:
+        raise ValueError(f"{name} must be square, got shape {out.shape}")
+    if out.dtype not in (np.float32, np.float64):
+        out = out.astype(np.float64)
+    if not out.has_canonical_format:
+        out = out.copy()
+        out.sum_duplicates()
+    return out
+
+
+def check_weights(weights: Any, name: str = "affinities") -> csr_matrix:
+    """Return weights in canonical format, without diagonal and zeros, or say what is wrong.
+
+    Parameters
+    ----------
+    weights : sparse matrix or array-like of shape (n_samples, n_samples)
+        Finite and non-negative. Not changed.
+    name : str, default="affinities"
+        What messages call them.
+
+    Returns
+    -------
+    csr_matrix
+        Of float64; it may share its arrays with the input, and must not be changed.
+
+    Examples
+    --------
+    >>> from closeknit.linalg import check_weights
+    >>> check_weights([[5.0, 1.0], [2.0, 0.0]]).toarray()
+    array([[0., 1.],
+           [2., 0.]])
+    """
+    W = canonical(weights, name=name)
+    if not np.isfinite(W.data).all():
+        raise ValueError(f"{name} contain NaN or infinite values; check the data")
+    if (W.data < 0.0).any():
+        raise ValueError(f"{name} must not be negative, got {W.data.min():g}")
+    if W.diagonal().any():
+        W = W.copy()
+        W.setdiag(0.0)
+    if not W.data.all():
+        W = W.copy()
+        W.eliminate_zeros()
+    return W
+
+
+def check_symmetric(weights: Any, name: str = "affinities") -> csr_matrix:
+    """Return weights as :func:`check_weights` does, if they are symmetric up to rounding.
+
+    Examples
+    --------
+    >>> from closeknit.linalg import check_symmetric
+    >>> check_symmetric([[0.0, 1.0], [2.0, 0.0]])
+    Traceback (most recent call last):
+        ...
+    ValueError: affinities must be symmetric; use closeknit.graphs.symmetrize(P) for a matrix whose
+    rows are distributions
+    """
+    W = check_weights(weights, name)
+    if W.nnz and _asymmetry(W) > 1e-10 * W.data.max():
+        raise ValueError(
+            f"{name} must be symmetric; use closeknit.graphs.symmetrize(P) for a matrix whose "
+            "rows are distributions"
+        )
+    return W
+
+
+def _asymmetry(W: csr_matrix) -> float:
+    """Return the largest |w_nm − w_mn|."""
+    T = W.T.tocsr()
+    if same_pattern(W, T):
+        T.data -= W.data
+        return float(np.abs(T.data, out=T.data).max())
+    return float(abs(W - T).max())
+
+
+def with_data(W: csr_matrix, data: NDArray[Any]) -> csr_matrix:
+    """Return a matrix with the pattern of W, sharing it, and other entries."""
+    return csr_matrix((data, W.indices, W.indptr), shape=W.shape)
+
+
+def same_weights(a: csr_matrix, b: csr_matrix) -> bool:
+    """Whether two weight matrices are equal, at once if they are one object."""
+    return a is b or (_equal(a.data, b.data) and same_pattern(a, b))
+
+
+def same_pattern(a: csr_matrix, b: csr_matrix) -> bool:
+    """Whether two matrices store entries at the same places, at once if they share them."""
+    return _equal(a.indptr, b.indptr) and _equal(a.indices, b.indices)
+
+
+def _equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    return a is b or np.array_equal(a, b)
