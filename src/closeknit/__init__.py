@@ -18,13 +18,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from closeknit import (
         affinities,
+        apps,
+        cli,
         datasets,
+        embeddings,
         exceptions,
+        experiments,
         graphs,
         io,
+        kernels,
+        linalg,
+        minimize,
         neighbors,
+        objectives,
         plotting,
+        progress,
         quality,
+        repulsion,
     )
     from closeknit.affinities import (
         EntropicAffinities,
@@ -52,6 +62,48 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
+#: Where each public name lives, by station; the stations themselves are public, too.
+_NAMES = {
+    "affinities": (
+        "EntropicAffinities",
+        "bandwidth_bounds",
+        "entropic_affinities",
+        "solve_bandwidths",
+    ),
+    "apps": (
+        "LabelPropagation",
+        "LabelSpreading",
+        "MeanShift",
+        "SpectralClustering",
+        "image_affinities",
+        "segment_image",
+    ),
+    "cli": (),
+    "datasets": (),
+    "embeddings": (
+        "SNE",
+        "TSNE",
+        "ElasticEmbedding",
+        "LaplacianEigenmaps",
+        "SymmetricSNE",
+        "TElasticEmbedding",
+    ),
+    "exceptions": (),
+    "experiments": (),
+    "graphs": (),
+    "io": (),
+    "kernels": (),
+    "linalg": (),
+    "minimize": ("directions",),
+    "neighbors": (),
+    "objectives": (),
+    "plotting": (),
+    "progress": (),
+    "quality": (),
+    "repulsion": (),
+}
+_HOME = {name: station for station, names in _NAMES.items() for name in names}
+
 __all__ = [
     "SNE",
     "TSNE",
@@ -65,57 +117,37 @@ __all__ = [
     "SymmetricSNE",
     "TElasticEmbedding",
     "affinities",
+    "apps",
     "bandwidth_bounds",
+    "cli",
     "datasets",
     "directions",
+    "embeddings",
     "entropic_affinities",
     "exceptions",
+    "experiments",
     "graphs",
     "image_affinities",
     "io",
+    "kernels",
+    "linalg",
+    "minimize",
     "neighbors",
+    "objectives",
     "plotting",
+    "progress",
     "quality",
+    "repulsion",
     "segment_image",
     "solve_bandwidths",
 ]
-
-_MODULES = {
-    "affinities": "affinities",
-    "datasets": "datasets",
-    "directions": "minimize.directions",
-    "exceptions": "exceptions",
-    "graphs": "graphs",
-    "io": "io",
-    "neighbors": "neighbors",
-    "plotting": "plotting",
-    "quality": "quality",
-}
-_HOME = {
-    "SNE": "embeddings",
-    "TSNE": "embeddings",
-    "ElasticEmbedding": "embeddings",
-    "LaplacianEigenmaps": "embeddings",
-    "SymmetricSNE": "embeddings",
-    "TElasticEmbedding": "embeddings",
-    "EntropicAffinities": "affinities",
-    "bandwidth_bounds": "affinities",
-    "entropic_affinities": "affinities",
-    "solve_bandwidths": "affinities",
-    "LabelPropagation": "apps",
-    "LabelSpreading": "apps",
-    "MeanShift": "apps",
-    "SpectralClustering": "apps",
-    "image_affinities": "apps",
-    "segment_image": "apps",
-}
 
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in _MODULES:
-        return import_module(f"closeknit.{_MODULES[name]}")
+    if name in _NAMES:
+        return import_module(f"closeknit.{name}")
     if name in _HOME:
         return getattr(import_module(f"closeknit.{_HOME[name]}"), name)
     raise AttributeError(f"module 'closeknit' has no attribute {name!r}")
