@@ -114,7 +114,8 @@ def speed_row(name: str, d: np.ndarray, perplexity: float, arguments: argparse.N
 
     def ours() -> None:
         model = _core.fit_start(d, perplexity, 200, THREADS)
-        _core.solve_from_model(d, one, 1e-10, False, *model, *out, status, THREADS)
+        problem = _core.EntropicProblem(d, one, 1e-10, False, *out, status)
+        _core.solve_from_model(problem, model, THREADS)
 
     def call() -> None:
         ck.solve_bandwidths(d, perplexity, n_jobs=THREADS)

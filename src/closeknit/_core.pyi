@@ -1,84 +1,26 @@
-"""Types of the compiled core. Arrays are C-contiguous; see cpp/bindings*.cpp for their dtypes."""
+"""Types of the compiled core.
 
-from collections.abc import Sequence
-from typing import Any
+Arrays are C-contiguous; cpp/*/bindings_*.cpp say of which dtype. A call checks whatever it is given
+and raises ValueError (shapes, ranges, structure) or TypeError (dtypes). Classes hold arrays that
+have been checked once and must not change while they are held. Outputs are the caller's.
+"""
+
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+KernelCode = tuple[int, float, float]  # family, scale, power
+StartModel = tuple[list[int], list[float], float]  # ranks, weights, intercept
 
-def fit_start(
-    sq_distances: Array, perplexity: float, n_fit: int, n_jobs: int
-) -> tuple[list[int], list[float], float]: ...
-def solve_from_model(
-    sq_distances: Array,
-    perplexity: Array,
-    tol: float,
-    allow_missing: bool,
-    ranks: Sequence[int],
-    weights: Sequence[float],
-    intercept: float,
-    affinities: Array,
-    betas: Array,
-    sigmas: Array,
-    evaluations: Array,
-    status: Array,
-    n_jobs: int,
-) -> None: ...
-def solve_in_order(
-    sq_distances: Array,
-    perplexity: Array,
-    tol: float,
-    allow_missing: bool,
-    method: int,
-    max_inner: int,
-    sequence: Array,
-    parent: Array,
-    runs: Array,
-    waves: Array,
-    starts: Array | None,
-    affinities: Array,
-    betas: Array,
-    sigmas: Array,
-    evaluations: Array,
-    status: Array,
-    n_jobs: int,
-) -> None: ...
-def affinities_at(
-    sq_distances: Array,
-    betas: Array,
-    sorted: bool,
-    affinities: Array,
-    perplexities: Array | None,
-    n_jobs: int,
-) -> None: ...
-def entropy_at(sq_distances: Array, log_betas: Array, out: Array, n_jobs: int) -> None: ...
-def bounds_of_rows(
-    sq_distances: Array, perplexity: Array, sharp: bool, lower: Array, upper: Array, n_jobs: int
-) -> None: ...
-def paper_p1(n: float, perplexity: float) -> float: ...
-def two_level_root(n: float, perplexity: float, m: float) -> float: ...
-def sharp_lower_constant(n: int, perplexity: float) -> float: ...
 def simd() -> str: ...
+def refused_threads() -> int: ...
+def limit_new_threads(n: int) -> None: ...
 
-class Rows:
-    def __init__(
-        self,
-        values: Array,
-        indptr: Array = ...,
-        indices: Array = ...,
-        n_features: int = ...,
-    ) -> None: ...
+# linalg
 
-class Sketch:
-    def __init__(
-        self,
-        panels: Array,
-        half_sq_norms: Array,
-        points: Array,
-        cell_panels: Array,
-        has_residual: bool,
-    ) -> None: ...
+class Graph:
+    def __init__(self, matrix: Any) -> None: ...
 
 class ApproximateCholesky:
     @property
@@ -96,60 +38,171 @@ class ApproximateCholesky:
     def solve(self, rhs: Array, out: Array, n_jobs: int) -> None: ...
 
 def approximate_cholesky(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    excess: Array,
-    seed: int,
-    like: ApproximateCholesky | None,
+    weights: Graph, excess: Array, seed: int, like: ApproximateCholesky | None
 ) -> ApproximateCholesky: ...
-def mark_strongest(
-    indptr: Array, indices: Array, weights: Array, k: int, keep: Array, n_jobs: int
-) -> int: ...
-def multiply(
-    indptr: Array, indices: Array, weights: Array, X: Array, out: Array, n_jobs: int
-) -> None: ...
-def sum_rows(indptr: Array, indices: Array, weights: Array, sums: Array, n_jobs: int) -> None: ...
-def label_components(
-    indptr: Array, indices: Array, weights: Array, degrees: Array, share: float, labels: Array
-) -> int: ...
-def candidate_distances(
-    queries: Rows, points: Rows, addend: Array | None, candidates: Array, out: Array, n_threads: int
-) -> None: ...
-def project(
-    rows: Rows, center: Array, basis: Array, out: Array, sq_norms: Array, n_threads: int
-) -> None: ...
+def multiply(matrix: Graph, X: Array, out: Array, n_jobs: int) -> None: ...
+def sum_rows(matrix: Graph, sums: Array, n_jobs: int) -> None: ...
+def mark_strongest(weights: Graph, k: int, keep: Array, n_jobs: int) -> int: ...
+def label_components(weights: Graph, degrees: Array, share: float, labels: Array) -> int: ...
+
+# neighbors
+
+class Rows:
+    @overload
+    def __init__(self, values: Array) -> None: ...
+    @overload
+    def __init__(self, values: Array, indptr: Array, indices: Array, n_features: int) -> None: ...
+
+class Sketch:
+    def __init__(
+        self,
+        panels: Array,
+        half_sq_norms: Array,
+        points: Array,
+        cell_panels: Array,
+        has_residual: bool,
+    ) -> None: ...
+
+class SearchPoints:
+    def __init__(
+        self,
+        rows: Rows,
+        sq_offsets: Array | None,
+        sketch: Sketch,
+        centers: Sketch,
+        cell_radii: Array,
+        cell_slacks: Array,
+    ) -> None: ...
+
+class SearchQueries:
+    def __init__(
+        self,
+        rows: Rows,
+        sketches: Array,
+        sq_norms: Array,
+        own: Array | None,
+        order: Array,
+        task_offsets: Array,
+    ) -> None: ...
+
+class SearchPlan:
+    def __init__(
+        self,
+        n_probes: int,
+        n_candidates: int,
+        sketch_unit: float,
+        margin: float,
+        residual_weight: float,
+        exact: bool,
+    ) -> None: ...
+
 def search_cells(
-    query_rows: Rows,
-    point_rows: Rows,
-    addend: Array | None,
-    sketch: Sketch,
-    centers: Sketch,
-    cell_radii: Array,
-    cell_slacks: Array,
-    query_sketches: Array,
-    query_sq_norms: Array,
-    self: Array | None,
-    order: Array,
-    task_offsets: Array,
-    n_probes: int,
-    n_candidates: int,
-    sketch_unit: float,
-    margin: float,
-    residual_weight: float,
-    exact: bool,
+    points: SearchPoints,
+    queries: SearchQueries,
+    plan: SearchPlan,
+    tasks: tuple[int, int],
     indices: Array,
     sq_distances: Array,
     evaluated: Array,
-    n_threads: int,
+    n_jobs: int,
 ) -> None: ...
-def crowding(low: Array, size: Array, side: float, points: Array, n_jobs: int) -> float: ...
+def candidate_distances(
+    queries: Rows,
+    points: Rows,
+    sq_offsets: Array | None,
+    candidates: Array,
+    out: Array,
+    n_jobs: int,
+) -> None: ...
+def project(
+    rows: Rows, center: Array, basis: Array, out: Array, sq_norms: Array, n_jobs: int
+) -> None: ...
+
+# affinities
+
+class EntropicProblem:
+    def __init__(
+        self,
+        sq_distances: Array,
+        perplexity: Array,
+        tol: float,
+        allow_missing: bool,
+        affinities: Array,
+        betas: Array,
+        sigmas: Array,
+        evaluations: Array,
+        status: Array,
+    ) -> None: ...
+
+class RowOrder:
+    def __init__(
+        self, sequence: Array, parent: Array, runs: Array, waves: Array, starts: Array | None
+    ) -> None: ...
+
+def fit_start(sq_distances: Array, perplexity: float, n_fit: int, n_jobs: int) -> StartModel: ...
+def solve_from_model(problem: EntropicProblem, model: StartModel, n_jobs: int) -> None: ...
+def solve_in_order(
+    problem: EntropicProblem, method: int, max_inner: int, order: RowOrder, n_jobs: int
+) -> None: ...
+def affinities_at(
+    sq_distances: Array,
+    betas: Array,
+    sorted: bool,
+    affinities: Array,
+    perplexities: Array | None,
+    n_jobs: int,
+) -> None: ...
+def entropy_at(sq_distances: Array, log_betas: Array, out: Array, n_jobs: int) -> None: ...
+def bounds_of_rows(
+    sq_distances: Array, perplexity: Array, sharp: bool, lower: Array, upper: Array, n_jobs: int
+) -> None: ...
+
+# graphs
+
+def merged_counts(a: Graph, b: Graph, counts: Array, n_jobs: int) -> None: ...
+def merged_mean(
+    a: Graph, b: Graph, indptr: Array, indices: Array, data: Array, n_jobs: int
+) -> None: ...
+
+# repulsion
+
+class Grid:
+    def __init__(self, origin: Array, size: Array, spacing: float, degree: int) -> None: ...
+
+class Field:
+    def __init__(self, grid: Grid, nodes: Array) -> None: ...
+
+class SortedPoints:
+    def __init__(self, grid: Grid, points: Array, n_jobs: int) -> None: ...
+
+class Cells:
+    def __init__(self, low: Array, size: Array, side: float) -> None: ...
+
+class Pairs:
+    def __init__(
+        self,
+        points: Array,
+        queries: Array | None,
+        point_weights: Array | None,
+        pair_weights: Array | None,
+        vectors: Array | None,
+    ) -> None: ...
+
+def bounding_box(points: Array, low: Array, high: Array, n_jobs: int) -> None: ...
+def spread(points: SortedPoints, weights: Array | None, nodes: Array, n_jobs: int) -> None: ...
+def gather(
+    field: Field,
+    own: Array | None,
+    points: SortedPoints,
+    weights: Array | None,
+    value: Array,
+    gradient: Array | None,
+    n_jobs: int,
+) -> None: ...
+def crowding(cells: Cells, points: Array, n_jobs: int) -> float: ...
 def add_close_pairs(
-    low: Array,
-    size: Array | None,
-    radius: float,
-    kernel: tuple[int, float, float],
-    coefficients: Array,
+    cells: Cells,
+    taper: tuple[KernelCode, Array],
     points: Array,
     weights: Array | None,
     single: bool,
@@ -158,61 +211,26 @@ def add_close_pairs(
     n_jobs: int,
 ) -> None: ...
 def sum_all_pairs(
-    queries: Array,
-    points: Array,
-    same: bool,
-    kernel: tuple[int, float, float],
-    want: int,
-    point_weights: Array | None,
-    pair_weights: Array | None,
-    vectors: Array | None,
+    pairs: Pairs,
+    kernel: KernelCode,
     value: Array | None,
     slope: Array | None,
     force: Array | None,
     curvature: Array | None,
     n_jobs: int,
 ) -> None: ...
+
+# objectives
+
 def sum_edges(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    points: Array,
-    kernel: tuple[int, float, float],
-    value: bool,
-    force: Array | None,
-    n_jobs: int,
+    graph: Graph, points: Array, kernel: KernelCode, force: Array | None, n_jobs: int
 ) -> float: ...
 def edge_weights(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    points: Array,
-    kernel: tuple[int, float, float],
-    out: Array,
-    n_jobs: int,
+    graph: Graph, points: Array, kernel: KernelCode, out: Array, n_jobs: int
 ) -> None: ...
-def merged_counts(
-    a_indptr: Array,
-    a_indices: Array,
-    a_data: Array,
-    b_indptr: Array,
-    b_indices: Array,
-    b_data: Array,
-    counts: Array,
-    n_jobs: int,
-) -> None: ...
-def merged_mean(
-    a_indptr: Array,
-    a_indices: Array,
-    a_data: Array,
-    b_indptr: Array,
-    b_indices: Array,
-    b_data: Array,
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    n_jobs: int,
-) -> None: ...
+
+# minimize
+
 def momentum_step(
     rate: float,
     momentum: float,
@@ -222,49 +240,17 @@ def momentum_step(
     gains: Array | None,
     n_jobs: int,
 ) -> None: ...
-def bounding_box(points: Array, low: Array, high: Array, n_jobs: int) -> None: ...
-def n_strips(origin: Array, size: Array, spacing: float, degree: int) -> int: ...
-def spread(
-    origin: Array,
-    size: Array,
-    spacing: float,
-    degree: int,
-    points: Array,
-    weights: Array | None,
-    order: Array,
-    starts: Array,
-    nodes: Array,
-    n_jobs: int,
-) -> None: ...
-def gather(
-    origin: Array,
-    size: Array,
-    spacing: float,
-    degree: int,
-    nodes: Array,
-    own: Array | None,
-    points: Array,
-    weights: Array | None,
-    order: Array,
-    starts: Array,
-    value: Array,
-    gradient: Array | None,
-    n_jobs: int,
-) -> None: ...
+
+# embeddings
+
 def place(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
+    neighbors: Graph,
     points: Array,
-    kernel: tuple[int, float, float],
+    kernel: KernelCode,
     repulsion: float,
     max_iter: int,
     tol: float,
-    origin: Array,
-    size: Array,
-    spacing: float,
-    degree: int,
-    nodes: Array,
+    field: Field | None,
     positions: Array,
     n_jobs: int,
 ) -> None: ...

@@ -27,7 +27,7 @@ class Kernel(ABC):
     ----------
     name : str
     family : int
-        What cpp/kernel.h calls it.
+        What cpp/common/kernel.h calls it.
     scale, power : float, default=1.0
         Shape of the kernel, with the meaning that its family gives them.
     """

@@ -514,7 +514,7 @@ def test_heeds_signals_while_factorising():
         signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
         from closeknit import _core
 
-        _core.approximate_cholesky(W.indptr, W.indices, W.data, np.zeros(W.shape[0]), 0, None)
+        _core.approximate_cholesky(_core.Graph(W), np.zeros(W.shape[0]), 0, None)
         count = len(handled)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

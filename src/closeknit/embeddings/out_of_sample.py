@@ -91,21 +91,14 @@ def place(
     """
     positions = weighted_means(Q, embedding)
     spread = float(embedding.std()) or 1.0
-    if potential is None:
-        nodes, grid = np.empty(0), (np.empty(0), np.empty(0, dtype=np.int64), 1.0, 3)
-    else:
-        nodes, grid = potential.nodes, potential.box.arguments()
     _core.place(
-        Q.indptr,
-        Q.indices,
-        Q.data,
+        _core.Graph(Q),
         np.ascontiguousarray(embedding),
         kernel.code,
         repulsion,
         max_iter,
         tol * spread,
-        *grid,
-        nodes,
+        None if potential is None else potential.field,
         positions,
         effective_n_jobs(n_jobs),
     )

@@ -46,7 +46,7 @@ def symmetrize(P: Any) -> Any:
 def _mean_with_transpose(P: Any) -> Any:
     T = P.T.tocsr()  # its rows come out in order
     n, threads = P.shape[0], effective_n_jobs(-1)
-    rows = (P.indptr, P.indices, P.data, T.indptr, T.indices, T.data)
+    rows = (_core.Graph(P), _core.Graph(T))
     counts = np.empty(n, dtype=P.indptr.dtype)
     _core.merged_counts(*rows, counts, threads)
     total = int(counts.sum(dtype=np.int64))

@@ -154,9 +154,7 @@ class ApproximateCholesky:
         self, weights: csr_matrix, excess: Array, seed: int, like: _core.ApproximateCholesky | None
     ) -> None:
         self._seed = seed
-        self._core = _core.approximate_cholesky(
-            weights.indptr, weights.indices, weights.data, excess, seed, like
-        )
+        self._core = _core.approximate_cholesky(_core.Graph(weights), excess, seed, like)
 
     @property
     def nnz(self) -> int:

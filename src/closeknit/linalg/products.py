@@ -31,7 +31,7 @@ def multiply(matrix: csr_matrix, X: Array, n_jobs: int | None = -1) -> Array:
     X = np.ascontiguousarray(X, dtype=np.float64)
     out = np.empty_like(X)
     threads = effective_n_jobs(n_jobs)
-    _core.multiply(matrix.indptr, matrix.indices, matrix.data, X, out, threads)
+    _core.multiply(_core.Graph(matrix), X, out, threads)
     return out
 
 

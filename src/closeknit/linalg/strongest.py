@@ -46,14 +46,8 @@ def strongest_entries(
     if n_neighbors is None or n_neighbors >= weights.shape[0] - 1:
         return None
     keep = np.empty(weights.nnz, dtype=np.uint8)
-    alone = _core.mark_strongest(
-        weights.indptr,
-        weights.indices,
-        weights.data,
-        n_neighbors,
-        keep,
-        effective_n_jobs(n_jobs),
-    )
+    threads = effective_n_jobs(n_jobs)
+    alone = _core.mark_strongest(_core.Graph(weights), n_neighbors, keep, threads)
     if alone >= 0:
         raise ValueError(f"weights must be symmetric, but row {alone} is not as its column")
     return np.flatnonzero(keep)

@@ -80,7 +80,7 @@ class AttractiveHessian:
         weights = canonical(weights, dtype=None)
         degrees = np.empty(weights.shape[0])
         threads = effective_n_jobs(n_jobs)
-        _core.sum_rows(weights.indptr, weights.indices, weights.data, degrees, threads)
+        _core.sum_rows(_core.Graph(weights), degrees, threads)
         alone = ~(degrees > 0.0)
         typical = float(degrees[~alone].mean()) if not alone.all() else 1.0
         smallest = float(degrees[~alone].min()) if not alone.all() else 1.0
@@ -163,7 +163,7 @@ def _floating_components(
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Return each point's component, and which components no cut weight holds in place."""
     label = np.empty(kept.shape[0], dtype=np.int32)
-    _core.label_components(kept.indptr, kept.indices, kept.data, degrees, _NEGLIGIBLE, label)
+    _core.label_components(_core.Graph(kept), degrees, _NEGLIGIBLE, label)
     cut = degrees - np.asarray(kept.sum(axis=1)).ravel()
     return label, np.bincount(label, cut) <= _NEGLIGIBLE * np.bincount(label, degrees)
 

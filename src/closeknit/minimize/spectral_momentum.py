@@ -133,7 +133,7 @@ class _Moving(Moving):
         weights = self._weights
         degrees = np.empty(weights.shape[0])
         threads = effective_n_jobs(self._spectral.n_jobs)
-        _core.sum_rows(weights.indptr, weights.indices, weights.data, degrees, threads)
+        _core.sum_rows(_core.Graph(weights), degrees, threads)
         kept = take_entries(weights, self._kept_at)
         scale = 4.0 * degrees.sum() / (kept.data.sum() or 1.0)
         degrees[degrees <= 0.0] = degrees.mean() or 1.0  # points without attraction move, too

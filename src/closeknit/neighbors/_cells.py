@@ -107,30 +107,27 @@ def assign(
     if n_cells == 1:
         return members[:, 0]
     order, offsets = group_by_cell(members[:, 0])
-    _core.search_cells(
-        query_rows=_core.Rows(sketches),
-        point_rows=_core.Rows(centers),
-        addend=None,
+    queries = _core.SearchQueries(
+        _core.Rows(sketches), sketches, np.zeros(n_samples), None, order, offsets
+    )
+    points = _core.SearchPoints(
+        rows=_core.Rows(centers),
+        sq_offsets=None,
         sketch=_pack_centers(centers),
         centers=_pack_centers(centers[:1]),
         cell_radii=np.zeros(1),
         cell_slacks=np.zeros(1),
-        query_sketches=sketches,
-        query_sq_norms=np.zeros(n_samples),
-        self=None,
-        order=order,
-        task_offsets=offsets,
+    )
+    plan = _core.SearchPlan(
         n_probes=1,
         n_candidates=2,  # the float32 estimates of the two best may be swapped
         sketch_unit=1.0,
         margin=0.0,
         residual_weight=1.0,
         exact=False,
-        indices=members,
-        sq_distances=np.empty((n_samples, 1)),
-        evaluated=np.empty(n_samples, dtype=np.int64),
-        n_threads=n_threads,
     )
+    answers = (members, np.empty((n_samples, 1)), np.empty(n_samples, dtype=np.int64))
+    _core.search_cells(points, queries, plan, (0, len(offsets) - 1), *answers, n_threads)
     return members[:, 0]
 
 

@@ -36,7 +36,7 @@ class _Prepared:
 
 
 class SketchEngine:
-    """Search by sketches (see ``cpp/kernels_search.cpp`` for how).
+    """Search by sketches (see ``cpp/neighbors/kernels_search.cpp`` for how).
 
     Parameters
     ----------
@@ -187,34 +187,31 @@ class SketchEngine:
         indices = np.empty((n_queries, n_neighbors), dtype=np.int32)
         sq_distances = np.empty((n_queries, n_neighbors))
         evaluated = np.empty(n_queries, dtype=np.int64)
-        query_rows, point_rows = as_rows(rows), as_rows(self._points)
         order, offsets = group_by_cell(members)
-        starts = range(0, len(offsets) - 1, _TASKS_PER_CALL)
-        for start in self._report.progress(what, starts):
-            _core.search_cells(
-                query_rows=query_rows,
-                point_rows=point_rows,
-                addend=self._addend,
-                sketch=prepared.packed,
-                centers=prepared.cells.packed_centers,
-                cell_radii=prepared.cells.radii,
-                cell_slacks=prepared.cells.slacks,
-                query_sketches=sketches.values,
-                query_sq_norms=sketches.sq_norms,
-                self=own,
-                order=order,
-                task_offsets=np.ascontiguousarray(offsets[start : start + _TASKS_PER_CALL + 1]),
-                n_probes=prepared.n_probes,
-                n_candidates=prepared.n_candidates,
-                sketch_unit=prepared.plan.sketcher.scale**2,
-                margin=rounding_margin(sketches.values.shape[1]),
-                residual_weight=RESIDUAL_WEIGHT,
-                exact=exact,
-                indices=indices,
-                sq_distances=sq_distances,
-                evaluated=evaluated,
-                n_threads=self._n_threads,
-            )
+        queries = _core.SearchQueries(
+            as_rows(rows), sketches.values, sketches.sq_norms, own, order, offsets
+        )
+        points = _core.SearchPoints(
+            rows=as_rows(self._points),
+            sq_offsets=self._addend,
+            sketch=prepared.packed,
+            centers=prepared.cells.packed_centers,
+            cell_radii=prepared.cells.radii,
+            cell_slacks=prepared.cells.slacks,
+        )
+        plan = _core.SearchPlan(
+            n_probes=prepared.n_probes,
+            n_candidates=prepared.n_candidates,
+            sketch_unit=prepared.plan.sketcher.scale**2,
+            margin=rounding_margin(sketches.values.shape[1]),
+            residual_weight=RESIDUAL_WEIGHT,
+            exact=exact,
+        )
+        n_tasks = len(offsets) - 1
+        answers = (indices, sq_distances, evaluated)
+        for start in self._report.progress(what, range(0, n_tasks, _TASKS_PER_CALL)):
+            tasks = (start, min(start + _TASKS_PER_CALL, n_tasks))
+            _core.search_cells(points, queries, plan, tasks, *answers, self._n_threads)
         if exact and what:
             self._report(f"{evaluated.mean():.0f} true distances a row")
         return indices, sq_distances

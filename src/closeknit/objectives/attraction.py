@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class Attraction:
         W = self.weights
         data = np.empty_like(W.data)
         threads = effective_n_jobs(self.n_jobs)
-        _core.edge_weights(*self._graph, self._positions(X), self.kernel.code, data, threads)
+        _core.edge_weights(self._graph, self._positions(X), self.kernel.code, data, threads)
         return with_data(W, data)
 
     def hessian_diagonal(self, X: Array) -> Array:
@@ -70,11 +71,11 @@ class Attraction:
     def _sum(self, X: Array, force: Array | None) -> float:
         threads = effective_n_jobs(self.n_jobs)
         positions = self._positions(X)
-        return _core.sum_edges(*self._graph, positions, self.kernel.code, True, force, threads)
+        return _core.sum_edges(self._graph, positions, self.kernel.code, force, threads)
 
-    @property
-    def _graph(self) -> tuple[Any, Any, Any]:
-        return self.weights.indptr, self.weights.indices, self.weights.data
+    @cached_property
+    def _graph(self) -> _core.Graph:
+        return _core.Graph(self.weights)  # checked once, not at every iteration
 
     def _positions(self, X: Array) -> Any:
         return X.astype(self.weights.data.dtype, copy=False)

@@ -69,15 +69,12 @@ class Plan:
     ) -> None:
         """Add what the grid does not see to Σ K and its gradient."""
         kernel = self.kernel
-        if not isinstance(kernel, Rest):
+        if not isinstance(kernel, Rest) or self.cells is None:
             return
         rounding = 2.0**-24 * float((self.high - self.low).max())
         _core.add_close_pairs(
-            self.low,
-            self.cells,
-            kernel.radius,
-            kernel.code,
-            kernel.coefficients,
+            _core.Cells(self.low, self.cells, kernel.radius),
+            (kernel.code, kernel.coefficients),
             X,
             weights,
             rounding <= 1e-3 * accuracy * kernel.core,
@@ -113,7 +110,7 @@ def cheapest(ways: list[Plan], X: Array) -> Plan:
         return whole
     some = np.ascontiguousarray(X[:: -(-n // _SAMPLE)])
     cells = _n_cells(whole.low, whole.high, side)
-    crowded = _core.crowding(whole.low, cells, side, some, 1) * n / len(some)
+    crowded = _core.crowding(_core.Cells(whole.low, cells, side), some, 1) * n / len(some)
     density = crowded / side**d
     return min(ways, key=lambda plan: plan.cost(n, density))
 

@@ -122,7 +122,7 @@ class Potential:
     own: NDArray[Any]
     points: Array
     weights: Array | None
-    _strips: tuple[NDArray[np.int64], NDArray[np.int64]]
+    _sorted: _core.SortedPoints
     _threads: int
 
     @classmethod
@@ -131,23 +131,25 @@ class Potential:
     ) -> Potential:
         """Spread, convolve."""
         nodes = np.empty(box.size, dtype=kernel.factors.dtype)
-        order = np.empty(len(X), dtype=np.int64)
-        starts = np.empty(_core.n_strips(*box.arguments()) + 1, dtype=np.int64)
-        _core.spread(*box.arguments(), X, weights, order, starts, nodes, threads)
+        points = _core.SortedPoints(_core.Grid(*box.arguments()), X, threads)
+        _core.spread(points, weights, nodes, threads)
         nodes = _convolve(nodes, kernel, threads)
-        return cls(box, nodes, kernel.own, X, weights, (order, starts), threads)
+        return cls(box, nodes, kernel.own, X, weights, points, threads)
+
+    @property
+    def field(self) -> _core.Field:
+        """The potential as the compiled functions read it."""
+        return _core.Field(_core.Grid(*self.box.arguments()), self.nodes)
 
     def at_points(self, forces: bool) -> tuple[Array, Array]:
         """φ and ∇φ at the points themselves, without each point's own share."""
         value = np.empty(len(self.points))
         gradient = np.empty(self.points.shape if forces else (0, 0))
         _core.gather(
-            *self.box.arguments(),
-            self.nodes,
+            self.field,
             self.own,
-            self.points,
+            self._sorted,
             self.weights,
-            *self._strips,
             value,
             gradient if forces else None,
             self._threads,

@@ -25,7 +25,7 @@ __all__ = ["Rest"]
 
 Array = NDArray[np.float64]
 
-#: Degree of the polynomial, as in cpp/close_pairs.h.
+#: Degree of the polynomial, as in cpp/repulsion/close_pairs.h.
 _ORDER = 3
 
 

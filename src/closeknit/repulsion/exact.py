@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 class _Want(IntEnum):
-    """What a pass sums up; the numbers are those of cpp/pairs.h."""
+    """What a pass sums up."""
 
     VALUE = 0
     FORCE = 1
@@ -94,15 +94,16 @@ class ExactRepulsion:
         slope = np.empty(n) if forces else None
         force = np.empty(at.shape) if forces else None
         curvature = np.empty(at.shape) if want in (_Want.CURVATURE, _Want.PRODUCT) else None
-        _core.sum_all_pairs(
-            at,
+        pairs = _core.Pairs(
             X,
-            queries is None,
-            kernel.code,
-            int(want),
+            None if queries is None else at,
             point_weights,
             self.pair_weights,
             None if vectors is None else np.ascontiguousarray(vectors),
+        )
+        _core.sum_all_pairs(
+            pairs,
+            kernel.code,
             value,
             slope,
             force,

@@ -1,0 +1,119 @@
+// Graphs, products and factors of Laplacians.
+#include <limits>
+
+#include "common/graph.h"
+#include "linalg/approximate_cholesky.h"
+#include "linalg/components.h"
+#include "linalg/products.h"
+#include "linalg/strongest.h"
+
+namespace closeknit {
+namespace {
+
+template <class T>
+using View = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
+
+// A view of what the factor owns; nanobind keeps the factor alive with it.
+template <class T>
+View<T> view(const std::vector<T>& values) {
+  return View<T>(values.data(), {values.size()}, nb::handle());
+}
+
+// Points are numbered by 32 bits where lists of edges are kept.
+void require_points(const Graph& graph) {
+  require(graph.is_square(), "the matrix must be square");
+  require(graph.n_rows() <= std::numeric_limits<std::int32_t>::max(), "the matrix is too large");
+  graph.check_indices();
+}
+
+void multiply_with(const Graph& matrix, Matrix<const double> X, Matrix<double> out, int n_jobs) {
+  const std::int64_t k = length(X, 1);
+  require(has_shape(X, matrix.n_columns(), k) && has_shape(out, matrix.n_rows(), k),
+          "X must have one row per column of the matrix, and out one row per row of the matrix");
+  Work work(n_jobs);
+  matrix.visit([&](const auto& csr) { multiply(csr, X.data(), k, out.data(), work.pool); });
+}
+
+void sum_rows_of(const Graph& matrix, Vector<double> sums, int n_jobs) {
+  require(has_shape(sums, matrix.n_rows()), "sums must have one entry per row");
+  Work work(n_jobs);
+  matrix.visit([&](const auto& csr) { sum_rows(csr, sums.data(), work.pool); });
+}
+
+std::int64_t mark_strongest_of(const Graph& weights, std::int64_t k, Vector<std::uint8_t> keep,
+                               int n_jobs) {
+  require_points(weights);
+  require(k >= 0, "k must not be negative");
+  require(has_shape(keep, weights.n_entries()), "keep must have one entry per entry of weights");
+  Work work(n_jobs);
+  return weights.visit(
+      [&](const auto& csr) { return mark_strongest(csr, k, keep.data(), work.pool); });
+}
+
+std::int64_t label_components_of(const Graph& weights, Vector<const double> degrees, double share,
+                                 Vector<std::int32_t> labels) {
+  require_points(weights);
+  require(has_shape(degrees, weights.n_rows()) && has_shape(labels, weights.n_rows()),
+          "degrees and labels must have one entry per row");
+  Work work(1);
+  return weights.visit_values<double>(
+      [&](const auto& csr) { return label_components(csr, degrees.data(), share, labels.data()); });
+}
+
+ApproximateCholesky factorize(const Graph& weights, Vector<const double> excess, std::uint64_t seed,
+                              const ApproximateCholesky* like) {
+  require_points(weights);
+  require(has_shape(excess, weights.n_rows()) && (!like || like->n() == weights.n_rows()),
+          "graph, excess and earlier factor do not match");
+  Work work(1);
+  return weights.visit_values<double>([&](const auto& csr) {
+    const Laplacian matrix{csr, excess.data()};
+    return like ? ApproximateCholesky(matrix, seed, like->order(), work.pool)
+                : ApproximateCholesky(matrix, seed, work.pool);
+  });
+}
+
+void solve(const ApproximateCholesky& factor, Matrix<const double> rhs, Matrix<double> out,
+           int n_jobs) {
+  const std::int64_t d = length(rhs, 1);
+  require(has_shape(rhs, factor.n(), d) && has_shape(out, factor.n(), d),
+          "rhs and out must have one row per point");
+  Work work(n_jobs);
+  factor.solve(rhs.data(), d, out.data(), work.pool);
+}
+
+void bind_factor(nb::module_& m) {
+  using Factor = ApproximateCholesky;
+  constexpr auto INTERNAL = nb::rv_policy::reference_internal;
+  nb::class_<Factor>(m, "ApproximateCholesky")
+      .def("solve", &solve, "rhs"_a, output("out"), "n_jobs"_a)
+      .def_prop_ro("nnz", &Factor::nnz)
+      .def_prop_ro(
+          "order", [](const Factor& f) { return view(f.order()); }, INTERNAL)
+      .def_prop_ro(
+          "offsets", [](const Factor& f) { return view(f.offsets()); }, INTERNAL)
+      .def_prop_ro(
+          "rows", [](const Factor& f) { return view(f.rows()); }, INTERNAL)
+      .def_prop_ro(
+          "values", [](const Factor& f) { return view(f.values()); }, INTERNAL)
+      .def_prop_ro("pivots", [](const Factor& f) { return view(f.pivots()); }, INTERNAL);
+  m.def("approximate_cholesky", &factorize, "weights"_a, "excess"_a, "seed"_a, "like"_a.none());
+}
+
+}  // namespace
+
+void bind_linalg(nb::module_& m) {
+  nb::class_<Graph>(m, "Graph")
+      .def(nb::init<nb::object>(), "matrix"_a)
+      .def("__reduce__", [](nb::handle self) {
+        return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<const Graph&>(self).matrix()));
+      });
+  bind_factor(m);
+  m.def("multiply", &multiply_with, "matrix"_a, "X"_a, output("out"), "n_jobs"_a);
+  m.def("sum_rows", &sum_rows_of, "matrix"_a, output("sums"), "n_jobs"_a);
+  m.def("mark_strongest", &mark_strongest_of, "weights"_a, "k"_a, output("keep"), "n_jobs"_a);
+  m.def("label_components", &label_components_of, "weights"_a, "degrees"_a, "share"_a,
+        output("labels"));
+}
+
+}  // namespace closeknit

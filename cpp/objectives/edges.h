@@ -1,0 +1,31 @@
+// Sums over the edges of a graph between points of an embedding: the attraction.
+#pragma once
+
+#include <cstdint>
+
+#include "common/csr.h"
+#include "common/kernel.h"
+
+namespace closeknit {
+
+class ThreadPool;
+
+// A graph over the rows of `points`. T is the precision of weights, positions and arithmetic.
+template <class T, class I>
+struct Edges {
+  Csr<I, T> graph;
+  const T* points;
+  int d;
+};
+template <class T, class I>
+Edges(Csr<I, T>, const T*, int) -> Edges<T, I>;
+
+// Σ w (-log K), and per row Σ w (-log K)' (x_n - x_m) if `force` is given.
+template <class T, class I>
+double sum_edges(const Edges<T, I>& edges, const Kernel& kernel, double* force, ThreadPool& pool);
+
+// w (-log K)' of every edge: the weights of the attractive Laplacian.
+template <class T, class I>
+void edge_weights(const Edges<T, I>& edges, const Kernel& kernel, T* out, ThreadPool& pool);
+
+}  // namespace closeknit

@@ -1,0 +1,135 @@
+// Sorting and threads around the kernels of kernels_grid.h.
+#include "repulsion/grid.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "common/binning.h"
+#include "common/dispatch.h"
+#include "common/threads.h"
+#include "repulsion/kernels_grid.h"
+
+namespace closeknit {
+namespace {
+
+// Rows of a strip. Strips of the same parity may be filled at the same time, because a point that
+// starts in one reaches at most `degree` rows into the next.
+constexpr std::int64_t STRIP = 16;
+constexpr std::int64_t POINTS_PER_TASK = 16384;
+// Queries go in pieces of a strip, since points may crowd in few strips.
+constexpr std::int64_t QUERIES_PER_TASK = 2048;
+
+std::int64_t strip_of(const Grid& grid, double x) {
+  const double u = std::floor((x - grid.origin[0]) / grid.spacing);
+  return (static_cast<std::int64_t>(u) - (grid.degree - 1) / 2) / STRIP;
+}
+
+template <int D>
+bool covers_all(const Grid& grid, const double* points, std::int64_t begin, std::int64_t end) {
+  double low[D], high[D];
+  for (int c = 0; c < D; ++c) {
+    low[c] = static_cast<double>(first_node(grid));
+    high[c] = static_cast<double>(last_node(grid, c) + 1);
+  }
+  const double inverse = 1.0 / grid.spacing;  // as the kernels compute a place
+  int outside = 0;
+  for (std::int64_t m = begin; m < end; ++m)
+    for (int c = 0; c < D; ++c) {
+      const double u = (points[m * D + c] - grid.origin[c]) * inverse;
+      outside |= !(u >= low[c]) | !(u < high[c]);
+    }
+  return outside == 0;
+}
+
+}  // namespace
+
+std::int64_t first_node(const Grid& grid) { return (grid.degree - 1) / 2; }
+
+std::int64_t last_node(const Grid& grid, int axis) {
+  const bool in_vectors = axis + 1 == grid.d;  // which are read whole
+  return grid.size[axis] - (in_vectors ? lanes(grid.degree) : grid.degree + 1) + first_node(grid);
+}
+
+bool covers(const Grid& grid, const double* points, std::int64_t n, ThreadPool& pool) {
+  std::atomic<bool> all{true};
+  parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+    const auto check = grid.d == 1 ? covers_all<1> : grid.d == 2 ? covers_all<2> : covers_all<3>;
+    if (!check(grid, points, begin, end)) all = false;
+  });
+  return all;
+}
+
+void bounding_box(const double* points, std::int64_t n, int d, double* low, double* high,
+                  ThreadPool& pool) {
+  const std::int64_t n_tasks = (n + POINTS_PER_TASK - 1) / POINTS_PER_TASK;
+  std::vector<double> lows(n_tasks * d), highs(n_tasks * d);
+  parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+    for (int c = 0; c < d; ++c) {
+      double l = points[begin * d + c], h = l;
+      for (std::int64_t m = begin; m < end; ++m) {
+        const double x = points[m * d + c];
+        l = x < l ? x : l;
+        h = x > h ? x : h;
+      }
+      lows[begin / POINTS_PER_TASK * d + c] = l;
+      highs[begin / POINTS_PER_TASK * d + c] = h;
+    }
+  });
+  for (std::int64_t task = 0; task < n_tasks; ++task)
+    for (int c = 0; c < d; ++c) {
+      low[c] = task ? std::min(low[c], lows[task * d + c]) : lows[c];
+      high[c] = task ? std::max(high[c], highs[task * d + c]) : highs[c];
+    }
+}
+
+std::int64_t n_strips(const Grid& grid) { return (grid.size[0] + STRIP - 1) / STRIP; }
+
+void sort_into_strips(const Grid& grid, const double* points, std::int64_t n, const Strips& strips,
+                      ThreadPool& pool) {
+  const auto strip = [&](std::int64_t m) { return strip_of(grid, points[m * grid.d]); };
+  sort_into_bins(n, n_strips(grid), strip, strips.order, strips.starts, pool);
+}
+
+template <class T>
+void spread(const Grid& grid, const double* points, const double* weights, const Strips& strips,
+            T* nodes, ThreadPool& pool) {
+  std::int64_t row = 1;
+  for (int c = 1; c < grid.d; ++c) row *= grid.size[c];
+  const std::int64_t n_bins = n_strips(grid);
+  const auto kernel = CK_DISPATCH(spread_points<T>);
+  parallel_chunks(pool, grid.size[0], STRIP, [&](std::int64_t begin, std::int64_t end) {
+    std::memset(nodes + begin * row, 0, (end - begin) * row * sizeof(T));
+  });
+  for (int parity = 0; parity < 2; ++parity)
+    pool.run((n_bins + 1 - parity) / 2, [&](std::int64_t task) {
+      const std::int64_t bin = 2 * task + parity;
+      kernel(grid, points, weights, strips.order + strips.starts[bin],
+             strips.order + strips.starts[bin + 1], nodes);
+    });
+}
+
+template <class T>
+void gather(const Grid& grid, const Potential<T>& potential, const double* points,
+            const double* weights, const Strips& strips, double* value, double* gradient,
+            ThreadPool& pool) {
+  const auto kernel = CK_DISPATCH(gather_points<T>);
+  const std::int64_t n = strips.starts[n_strips(grid)];
+  parallel_chunks(pool, n, QUERIES_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+    kernel(grid, potential, points, weights, strips.order + begin, strips.order + end, value,
+           gradient);
+  });
+}
+
+#define CK_INSTANTIATE(T)                                                                 \
+  template void spread<T>(const Grid&, const double*, const double*, const Strips&, T*,   \
+                          ThreadPool&);                                                   \
+  template void gather<T>(const Grid&, const Potential<T>&, const double*, const double*, \
+                          const Strips&, double*, double*, ThreadPool&);
+CK_INSTANTIATE(float)
+CK_INSTANTIATE(double)
+#undef CK_INSTANTIATE
+
+}  // namespace closeknit
