@@ -102,7 +102,7 @@ def test_exactly_one_warning_with_the_count():
 @pytest.mark.parametrize("n_neighbors", ["auto", 20, None])
 def test_estimators_warn_once_even_in_blocks(n_neighbors, monkeypatch):
     """The dense estimator works in blocks of rows but warns once, for all of them."""
-    from closeknit.affinities import dense
+    from closeknit.neighbors import dense
 
     X = np.random.default_rng(0).normal(size=(60, 2))
     X[[3, 5, 17, 41, 59]] = 50.0  # five coinciding points, far from the rest: four ties each

@@ -12,7 +12,7 @@ from closeknit.neighbors import ExactIndex, Neighbors, PrecomputedIndex, find_ne
 @pytest.mark.parametrize("method", ["exact", "approximate"])
 def test_too_few_points(method):
     with pytest.raises(ValueError, match="n_neighbors=50 needs at least 51 points, got 20"):
-        find_neighbors(np.random.default_rng(0).normal(size=(20, 3)), 50, method=method)
+        find_neighbors(np.random.default_rng(0).normal(size=(20, 3)), 50, neighbors=method)
 
 
 @pytest.mark.parametrize(("k", "error"), [(0, ValueError), (2.5, TypeError), (True, TypeError)])
@@ -33,18 +33,18 @@ def test_unknown_metric():
 
 
 def test_unknown_method():
-    with pytest.raises(ValueError, match=r"method='fast' is unknown.*'approximate'"):
-        find_neighbors([[0.0], [1.0]], 1, method="fast")
+    with pytest.raises(ValueError, match=r"neighbors='fast' is unknown.*'approximate'"):
+        find_neighbors([[0.0], [1.0]], 1, neighbors="fast")
 
 
 def test_method_of_the_wrong_kind():
     with pytest.raises(TypeError, match="estimator with fit and transform"):
-        make_index(method=3)
+        make_index(neighbors=3)
 
 
 def test_approximate_without_geometry():
     with pytest.raises(ValueError, match=r"manhattan.*no approximate search"):
-        find_neighbors([[0.0], [1.0]], 1, metric="manhattan", method="approximate")
+        find_neighbors([[0.0], [1.0]], 1, metric="manhattan", neighbors="approximate")
 
 
 def test_overflow():
@@ -112,5 +112,5 @@ def test_empty_graph():
 def test_verbose_speaks(capsys):
     find_neighbors(np.random.default_rng(0).normal(size=(50, 20)), 3, verbose=True)
     err = capsys.readouterr().err
-    assert "method='auto' takes 'exact'" in err
+    assert "neighbors='auto' means 'exact'" in err
     assert "coordinates" in err

@@ -67,7 +67,7 @@ def test_sparse_answers_do_not_depend_on_the_batch(rng):
 )
 def test_kinds_of_input(twin, rng, tmp_path, method, kind):
     X = rng.integers(0, 200, size=(120, 14)).astype(np.float64)
-    expected = find_neighbors(X, 4, method=method)
+    expected = find_neighbors(X, 4, neighbors=method)
     given_X = X
     if kind == "list":
         given_X = X.tolist()
@@ -87,7 +87,7 @@ def test_kinds_of_input(twin, rng, tmp_path, method, kind):
         given_X = pytest.importorskip("pandas").DataFrame(X)
     elif kind == "strided":
         given_X = np.repeat(X, 2, axis=0)[::2]
-    twin.assert_same_bits(find_neighbors(given_X, 4, method=method), expected)
+    twin.assert_same_bits(find_neighbors(given_X, 4, neighbors=method), expected)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "inner_product", "manhattan"])

@@ -101,7 +101,7 @@ def test_infinite_distances_are_no_neighbors():
 
 def test_estimator_as_method(X):
     ours = find_neighbors(X, 6)
-    theirs = find_neighbors(X, 6, method=KNeighborsTransformer(n_neighbors=50))
+    theirs = find_neighbors(X, 6, neighbors=KNeighborsTransformer(n_neighbors=50))
     np.testing.assert_allclose(theirs.sq_distances, ours.sq_distances, atol=1e-15)
 
 
@@ -114,5 +114,5 @@ def test_estimator_without_parameters(twin, X):
         def transform(self, X):
             return KNeighborsTransformer(n_neighbors=9).fit(self.X).transform(X)
 
-    found = find_neighbors(X, 6, method=Plain())
+    found = find_neighbors(X, 6, neighbors=Plain())
     np.testing.assert_allclose(found.sq_distances, find_neighbors(X, 6).sq_distances, atol=1e-15)

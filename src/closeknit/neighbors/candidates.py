@@ -1,27 +1,89 @@
-"""Sort and select by (distance, index), so that ties never depend on chance."""
+"""Candidates: their distances by the compiled core, sorted and selected.
+
+Everything is ordered by (distance, index), so that ties never depend on chance.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["chunks", "nearest_of", "smallest_columns"]
+from closeknit import _core
+from closeknit.neighbors.points import Data, as_rows
 
-_BUDGET = 2**26  # bytes of working memory per chunk: 64 MiB
+__all__ = ["Engine", "Found", "candidate_distances", "nearest_of", "smallest_columns"]
+
+Found = tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.float64]]
 
 
-def chunks(n_rows: int, bytes_per_row: int) -> list[slice]:
-    """Cut rows into chunks that fit the memory budget.
+class Engine(Protocol):
+    """Searches among the Euclidean points it was made for."""
+
+    def search(
+        self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
+    ) -> Found:
+        """Find the nearest points to each query, or to each point itself if there are none.
+
+        Parameters
+        ----------
+        n_neighbors : int
+            At most the number of points (one less if `exclude_self`).
+        queries : array or CSR matrix, optional
+        exclude_self : bool
+            Whether a point may not be its own neighbour; only without queries.
+
+        Returns
+        -------
+        indices, sq_distances : (n_queries, n_neighbors) arrays
+            Sorted by (distance, index).
+        """
+
+
+def candidate_distances(
+    queries: Data,
+    points: Data,
+    candidates: npt.NDArray[np.integer[Any]],
+    *,
+    sq_offsets: npt.NDArray[np.float64] | None = None,
+    n_threads: int = 1,
+) -> npt.NDArray[np.float64]:
+    """Squared Euclidean distances Σ(x−y)² from each query to its own candidates, in float64.
+
+    Parameters
+    ----------
+    queries, points : array or CSR matrix
+        Both dense or both sparse, of one dtype.
+    candidates : (n_queries, n_candidates) integer array
+        Rows of `points`; negative entries get an infinite distance.
+    sq_offsets : (n_points,) array, optional
+        Added to the squared distance to each point.
+    n_threads : int
+
+    Returns
+    -------
+    (n_queries, n_candidates) array
 
     Examples
     --------
-    >>> chunks(5, 2**25)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    >>> import numpy as np
+    >>> from closeknit.neighbors import candidate_distances
+    >>> X = np.array([[0.0, 0.0], [3.0, 4.0]])
+    >>> candidate_distances(X, X, np.array([[1], [-1]]))
+    array([[25.],
+           [inf]])
     """
-    size = max(1, _BUDGET // max(1, bytes_per_row))
-    return [slice(start, min(n_rows, start + size)) for start in range(0, n_rows, size)]
+    out = np.empty(candidates.shape)
+    _core.candidate_distances(
+        as_rows(queries),
+        as_rows(points),
+        sq_offsets,
+        np.ascontiguousarray(candidates, dtype=np.int64),
+        out,
+        n_threads,
+    )
+    return out
 
 
 def nearest_of(
@@ -48,14 +110,22 @@ def nearest_of(
     Examples
     --------
     >>> import numpy as np
+    >>> from closeknit.neighbors import nearest_of
     >>> nearest_of(np.array([[3, 2, 0]]), np.array([[1.0, 1.0, 0.0]]), 2, np.array([0]))
     (array([[2, 3]]), array([[1., 1.]]))
     """
     drop = indices < 0
     if self_indices is not None:
         drop |= indices == self_indices[:, None]
+    ordered = (sq_distances[:, 1:] > sq_distances[:, :-1]).all()
     indices = np.where(drop, -1, indices)
     sq_distances = np.where(drop, np.inf, sq_distances)
+    if ordered:  # then there is nothing to sort, only to leave out
+        kept = np.argsort(drop, axis=1, kind="stable")[:, :n_neighbors]
+        return (
+            np.take_along_axis(indices, kept, axis=1),
+            np.take_along_axis(sq_distances, kept, axis=1),
+        )
     # Sorting by index first and then stably by distance leaves ties in order of index; what was
     # dropped must come after real neighbours that are infinitely far.
     by_index = np.argsort(np.where(drop, np.iinfo(indices.dtype).max, indices), axis=1)
