@@ -183,7 +183,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 affinities, matches, status = self._transform_dense(X)
             else:
                 affinities, matches, status = self._transform_neighbors(X, self.neighbors_)
-        warn_of_rows(status, stacklevel=4)
+        warn_of_rows(status, stacklevel=5)
         return affinities, matches
 
     @property
