@@ -201,7 +201,7 @@ def _check_shapes(name: str, attributes: Mapping[str, Any], declared: Shapes) ->
 
 def _shape(value: Any) -> tuple[int, ...]:
     """The shape of an array, of an index's data, or of an estimator's affinities."""
-    names = ("affinities_", "points_", "distances_", "X")
+    names = ("affinities_", "points_", "distances_", "_X", "X")
     holder = next((getattr(value, name) for name in names if hasattr(value, name)), value)
     return tuple(holder.shape)
 
