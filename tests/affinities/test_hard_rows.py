@@ -1,4 +1,4 @@
-"""Hard rows: what issue 2 decides for each, never an endless loop, never NaN out."""
+"""Hard rows: each gets what is documented for it, never an endless loop, never NaN."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import closeknit as ck
-from closeknit.affinities import EntropicAffinities, entropy_derivatives
-from closeknit.affinities.bandwidths import Status
+from closeknit.affinities import EntropicAffinities, Status, entropy_derivatives
 from closeknit.exceptions import CloseknitWarning, NoBandwidthWarning
 
 METHODS = ("auto", "newton", "halley", "euler", "bisection", "brent", "ridders")

@@ -197,7 +197,7 @@ def test_an_order_that_makes_no_traversal():
             return list(range(len(problem.sq_distances)))
 
     d = np.sort(np.random.default_rng(0).random((50, 10)), axis=1)
-    with pytest.raises(TypeError, match="must be a closeknit.affinities.Traversal"):
+    with pytest.raises(TypeError, match=r"must be a closeknit\.affinities\.Traversal"):
         ck.solve_bandwidths(d, 3.0, order=Lists())
 
 

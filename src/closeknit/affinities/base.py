@@ -103,7 +103,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         X = self._validate(X, ensure_min_samples=2)
         k = self._count_neighbors(X.shape[0], default)
         given = isinstance(self.neighbors, Neighbors | tuple)
-        # X is known to be finite now, whoever looks at it next.
+        # X is known to be finite now; nothing further down needs to check again.
         with shown(self.verbose), config_context(assume_finite=True):
             if self.n_neighbors is None and not given and not self._needs_sorted_rows():
                 self._fit_dense(X)

@@ -8,7 +8,6 @@ that.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,24 +37,20 @@ class DuplicateGroups:
     first: npt.NDArray[np.intp]
     group_of: npt.NDArray[np.intp]
 
-    def points_of(
-        self,
-        groups: npt.NDArray[np.integer[Any]],
-        sq_distances: npt.NDArray[np.float64],
-        n_neighbors: int,
-    ) -> Found:
+    def points_of(self, found: Found, n_neighbors: int) -> Found:
         """Turn each row's nearest groups into its nearest points.
 
         Parameters
         ----------
-        groups, sq_distances : (n_rows, n_groups_found) arrays
-            Sorted, and at least ``min(n_neighbors, n_groups)`` of them.
+        found : pair of (n_rows, n_groups_found) arrays
+            Groups and squared distances, sorted, at least ``min(n_neighbors, n_groups)`` of them.
         n_neighbors : int
 
         Returns
         -------
         indices, sq_distances : (n_rows, n_neighbors) arrays
         """
+        groups, sq_distances = found
         sizes = np.bincount(self.group_of)
         starts = np.cumsum(sizes) - sizes
         by_group = np.argsort(self.group_of, kind="stable")
@@ -79,25 +74,20 @@ class DuplicateGroups:
             indices[chunk], out[chunk] = points[kept], distances[kept]
         return indices, out
 
-    def others_of(
-        self,
-        groups: npt.NDArray[np.integer[Any]],
-        sq_distances: npt.NDArray[np.float64],
-        n_neighbors: int,
-    ) -> Found:
+    def others_of(self, found: Found, n_neighbors: int) -> Found:
         """Turn each group's nearest groups into each point's nearest other points.
 
         Parameters
         ----------
-        groups, sq_distances : (n_groups, n_groups_found) arrays
-            Sorted, and at least ``min(n_neighbors + 1, n_groups)`` of them.
+        found : pair of (n_groups, n_groups_found) arrays
+            As for `points_of`, and one more of them.
         n_neighbors : int
 
         Returns
         -------
         indices, sq_distances : (n_samples, n_neighbors) arrays
         """
-        near, near_sq_distances = self.points_of(groups, sq_distances, n_neighbors + 1)
+        near, near_sq_distances = self.points_of(found, n_neighbors + 1)
         n_samples = len(self.group_of)
         indices = np.empty((n_samples, n_neighbors), dtype=np.int64)
         out = np.empty((n_samples, n_neighbors))

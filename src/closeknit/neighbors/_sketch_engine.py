@@ -15,6 +15,7 @@ from closeknit.neighbors._cells import Cells, assign, group_by_cell, make_cells,
 from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketcher, Sketches, rounding_margin
 from closeknit.neighbors._sketch_settings import RESIDUAL_WEIGHT, choose_settings
 from closeknit.neighbors.candidates import (
+    Engine,
     Found,
     candidate_distances,
     nearest_of,
@@ -44,7 +45,7 @@ class _Prepared:
     n_candidates: int
 
 
-class SketchEngine:
+class SketchEngine(Engine):
     """Search by sketches; ``search_cells`` of the compiled core says how.
 
     The first search builds what it needs for its number of neighbours. Searches for fewer use that
@@ -72,17 +73,16 @@ class SketchEngine:
         n_threads: int,
         built_for: int = 0,
     ) -> None:
+        super().__init__(points, n_threads)
         self.built_for = built_for
-        self._points = points
         self._sq_offsets = sq_offsets
         self._target_recall = target_recall
         self._seed = seed
-        self._n_threads = n_threads
         self._prepared: _Prepared | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the packed sketches; the next search makes them anew, to the same bits."""
-        return {**self.__dict__, "_prepared": None}
+        return {**super().__getstate__(), "_prepared": None}
 
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
@@ -139,7 +139,7 @@ class SketchEngine:
             rows = far[chunk]
             all_sq_distances = candidate_distances(
                 queries[rows],
-                self._points,
+                self._points_for(queries),
                 np.broadcast_to(everyone, (len(rows), n_points)),
                 sq_offsets=self._sq_offsets,
                 n_threads=self._n_threads,
@@ -242,7 +242,7 @@ class SketchEngine:
         indices = np.empty((n_queries, n_neighbors), dtype=np.int32)
         sq_distances = np.empty((n_queries, n_neighbors))
         evaluated = np.empty(n_queries, dtype=np.int64)
-        query_rows, point_rows = as_rows(rows), as_rows(self._points)
+        query_rows, point_rows = as_rows(rows), as_rows(self._points_for(rows))
         order, offsets = group_by_cell(members)
         starts = range(0, len(offsets) - 1, _TASKS_PER_CALL)
         for start in starts if stage is None else steps(stage, starts):

@@ -6,6 +6,7 @@ import numpy as np
 
 from closeknit._threads import chunks, run_chunks
 from closeknit.neighbors.candidates import (
+    Engine,
     Found,
     candidate_distances,
     nearest_of,
@@ -18,7 +19,7 @@ __all__ = ["SparseEngine"]
 _MARGIN = 1e-12  # float64's error in ‖x‖² + ‖y‖² − 2⟨x, y⟩, relative to the norms, generously
 
 
-class SparseEngine:
+class SparseEngine(Engine):
     """Squared distances by expansion select, squared distances by differences decide.
 
     Parameters
@@ -38,7 +39,7 @@ class SparseEngine:
         scale: float,
         n_threads: int,
     ) -> None:
-        self._points = points
+        super().__init__(points, n_threads)
         self._sq_offsets = sq_offsets
         self._scale = scale
         self._scaled = points.astype(np.float64) * scale
@@ -46,7 +47,6 @@ class SparseEngine:
         self._sq_norms = np.asarray(self._scaled.power(2).sum(axis=1)).ravel()
         if sq_offsets is not None:
             self._sq_norms = self._sq_norms + sq_offsets * scale**2
-        self._n_threads = n_threads
 
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
@@ -88,15 +88,14 @@ class SparseEngine:
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
         todo = np.arange(rows.shape[0])
+        points = self._points_for(rows)
         n_candidates = min(n_points, n_neighbors + 8)
         while len(todo):
             here = estimates[todo]
             columns = smallest_columns(here, n_candidates)
             farthest = np.take_along_axis(here, columns, axis=1).max(axis=1)
             columns[np.isinf(np.take_along_axis(here, columns, axis=1))] = -1
-            exact = candidate_distances(
-                rows[todo], self._points, columns, sq_offsets=self._sq_offsets
-            )
+            exact = candidate_distances(rows[todo], points, columns, sq_offsets=self._sq_offsets)
             indices[todo], sq_distances[todo] = nearest_of(columns, exact, n_neighbors)
             # A point that was no candidate is at least this far; else there may be nearer ones.
             last = sq_distances[todo, -1] * self._scale**2

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from closeknit._threads import chunks, run_chunks
-from closeknit.neighbors.candidates import Found, candidate_distances, nearest_of
+from closeknit.neighbors.candidates import Engine, Found, candidate_distances, nearest_of
 
 __all__ = ["TreeEngine"]
 
@@ -15,7 +15,7 @@ _TIE = 1.0 + 1e-12
 _ROWS = 512  # queries per chunk: well below a second
 
 
-class TreeEngine:
+class TreeEngine(Engine):
     """A k-d tree, with ties at the last place resolved by index.
 
     Parameters
@@ -27,9 +27,8 @@ class TreeEngine:
     def __init__(self, points: npt.NDArray[np.floating], n_threads: int) -> None:
         from scipy.spatial import cKDTree
 
-        self._points = points
+        super().__init__(points, n_threads)
         self._tree = cKDTree(points)
-        self._n_threads = n_threads
 
     def search(
         self,
@@ -40,6 +39,7 @@ class TreeEngine:
     ) -> Found:
         """Find the nearest points; see `Engine.search`."""
         rows = self._points if queries is None else queries
+        points = self._points_for(rows)
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
         n_points = self._tree.n
@@ -56,7 +56,7 @@ class TreeEngine:
                 # and so may others in the same place or at the same distance; ask again for more.
                 tied = (distances[:, -1] <= distances[:, needed - 1] * _TIE) & (asked < n_points)
                 done = todo[~tied]
-                exact = candidate_distances(rows[done], self._points, found[~tied])
+                exact = candidate_distances(rows[done], points, found[~tied])
                 indices[done], sq_distances[done] = nearest_of(
                     found[~tied], exact, n_neighbors, done if exclude_self else None
                 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from closeknit.neighbors.result import Neighbors
 from closeknit.progress import log, shown
 
 __all__ = ["ApproximateIndex", "ExactIndex", "NeighborIndex"]
+
+Offsets: TypeAlias = npt.NDArray[np.float64] | None
 
 # Up to here a k-d tree beats sketches. Measured at k = 30: the tree wins for 20,000 Gaussian points
 # in 6 dimensions and loses in 8, on covertype (10 dimensions, 140,000 points) by a factor 2.6, and
@@ -58,14 +60,8 @@ class _EuclideanIndex(ABC):
     _groups_duplicates: ClassVar[bool] = False
 
     @abstractmethod
-    def _make_engine(
-        self,
-        points: Data,
-        sq_offsets: npt.NDArray[np.float64] | None,
-        scale: float,
-        n_threads: int,
-    ) -> Engine:
-        """Return what searches the points."""
+    def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
+        """Return what searches the points, adding an offset to each squared distance."""
 
     def fit(self, X: Any) -> Self:
         """Take the points among which to search.
@@ -87,15 +83,15 @@ class _EuclideanIndex(ABC):
 
     def restore_state(self) -> None:
         """Derive everything else from the points, after a fit and after loading."""
-        n_threads = effective_n_jobs(self.n_jobs)
         points, geometry = self.points_, GEOMETRIES[self.metric]
         self._scale = data_scale(points)
         if self._groups_duplicates:
+            n_threads = effective_n_jobs(self.n_jobs)
             self._duplicates = find_duplicates(points, self._scale, n_threads)
         if self._duplicates is not None:
             points = points[self._duplicates.first]
         sq_offsets = None if geometry.sq_offsets is None else geometry.sq_offsets(points)
-        self._engine = self._make_engine(points, sq_offsets, self._scale, n_threads)
+        self._engine = self._make_engine(points, sq_offsets)
 
     def self_neighbors(self, n_neighbors: int) -> Neighbors:
         """Find each fitted point's nearest other points.
@@ -114,7 +110,7 @@ class _EuclideanIndex(ABC):
             if groups is None:
                 return self._result(*self._engine.search(k, exclude_self=True))
             found = self._engine.search(min(k + 1, len(groups.first)))
-            return self._result(*groups.others_of(*found, k))
+            return self._result(*groups.others_of(found, k))
 
     def query(self, X: Any, n_neighbors: int) -> Neighbors:
         """Find each new point's nearest fitted points; none is left out.
@@ -137,7 +133,7 @@ class _EuclideanIndex(ABC):
             if groups is None:
                 return self._result(*self._engine.search(k, queries))
             found = self._engine.search(min(k, len(groups.first)), queries)
-            return self._result(*groups.points_of(*found, k))
+            return self._result(*groups.points_of(found, k))
 
     def equal_points(self, X: Any) -> npt.NDArray[np.int64]:
         """For each new point the first fitted point equal to it, or -1.
@@ -154,24 +150,21 @@ class _EuclideanIndex(ABC):
         return first_equal_rows(queries, self.points_, self._scale, effective_n_jobs(self.n_jobs))
 
     def _queries(self, X: Any) -> Data:
-        """Check new data and turn them into points of the fitted points' kind."""
+        """Check new data and turn them into points as the engine takes them."""
         X = check_data(X, self.points_.shape[1])
         if sp.issparse(X) != sp.issparse(self.points_):
             kinds = ("sparse", "dense") if sp.issparse(self.points_) else ("dense", "sparse")
             raise TypeError(f"the fitted data are {kinds[0]}, but X is {kinds[1]}; convert X")
         to_points = GEOMETRIES[self.metric].to_points
         queries = X if to_points is None else to_points(X)
+        if queries.dtype == self.points_.dtype or queries.dtype == np.float32:
+            return queries.astype(self.points_.dtype, copy=False)
+        # Double precision is rounded to that of the points only where it loses nothing.
         with np.errstate(over="ignore"):
-            rounded = queries.astype(self.points_.dtype, copy=False)
-        if rounded is not queries and queries.dtype == np.float64:
-            changed = rounded != queries
-            if changed.nnz if sp.issparse(changed) else changed.any():
-                # Values that single precision cannot hold: the fitted points follow the queries.
-                log("the fitted points are converted to double precision, as the new ones are")
-                self.points_ = self.points_.astype(np.float64)
-                self.restore_state()
-                return queries
-        return rounded
+            rounded = queries.astype(np.float32)
+        changed = rounded != queries
+        lossy = changed.nnz > 0 if sp.issparse(changed) else changed.any()
+        return queries if lossy else rounded
 
     def _result(self, indices: Any, sq_distances: Any) -> Neighbors:
         to_metric = GEOMETRIES[self.metric].to_metric
@@ -236,16 +229,11 @@ class ExactIndex(_EuclideanIndex):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _make_engine(
-        self,
-        points: Data,
-        sq_offsets: npt.NDArray[np.float64] | None,
-        scale: float,
-        n_threads: int,
-    ) -> Engine:
+    def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
+        n_threads = effective_n_jobs(self.n_jobs)
         if sp.issparse(points):
             log("exact search by sparse products, %d points", points.shape[0])
-            return SparseEngine(points, sq_offsets, scale, n_threads)
+            return SparseEngine(points, sq_offsets, self._scale, n_threads)
         few = self.algorithm == "auto" and points.shape[1] <= _TREE_FEATURES
         if (few or self.algorithm == "tree") and sq_offsets is None:
             log("exact search by a k-d tree, %d points", points.shape[0])
@@ -325,18 +313,12 @@ class ApproximateIndex(_EuclideanIndex):
         self.built_for_ = 0
         return super().fit(X)
 
-    def _make_engine(
-        self,
-        points: Data,
-        sq_offsets: npt.NDArray[np.float64] | None,
-        scale: float,
-        n_threads: int,
-    ) -> Engine:
-        n_samples = points.shape[0]
+    def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
+        n_samples, n_threads = points.shape[0], effective_n_jobs(self.n_jobs)
         if sp.issparse(points):
             # On 20 newsgroups no sketch of up to 256 numbers told neighbours from others.
             log("sparse rows are searched exactly, %d points", n_samples)
-            return SparseEngine(points, sq_offsets, scale, n_threads)
+            return SparseEngine(points, sq_offsets, self._scale, n_threads)
         log("approximate search, recall %g, %d points", self.target_recall, n_samples)
         recall, built_for = self.target_recall, self.built_for_
         return SketchEngine(points, sq_offsets, recall, self.seed_, n_threads, built_for)

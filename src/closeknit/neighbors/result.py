@@ -93,7 +93,7 @@ class Neighbors:
 
     @property
     def n_neighbors(self) -> int:
-        """How many neighbours a row has room for."""
+        """How many neighbours per point there is room for."""
         return int(self.indices.shape[1])
 
     @property
