@@ -54,7 +54,7 @@ def neighbors_of(name: str, k: int, arguments: argparse.Namespace) -> Neighbors:
         with np.load(path) as file:
             return Neighbors(file["indices"], file["sq_distances"], len(file["indices"]))
     X, metric = load(name, arguments.data)
-    found = find_neighbors(X, k, metric=metric, method="exact", n_jobs=THREADS)
+    found = find_neighbors(X, k, metric=metric, neighbors="exact", n_jobs=THREADS)
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez(path, indices=found.indices, sq_distances=found.sq_distances)

@@ -66,7 +66,7 @@ class Problem:
         X, metric, labels = load_labelled(name, folder)
         affinities = ck.EntropicAffinities(PERPLEXITY, metric=metric, n_jobs=N_JOBS)
         P = ck.graphs.symmetrize(affinities.fit_transform(X))
-        nearest = find_neighbors(X, 15, metric=metric, method="exact", n_jobs=N_JOBS).indices
+        nearest = find_neighbors(X, 15, metric=metric, neighbors="exact", n_jobs=N_JOBS).indices
         return {
             "data": P.data / P.data.sum(),
             "indices": P.indices,

@@ -31,7 +31,7 @@ Search = Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
 
 def ours(method: str) -> Search:
     def search(X, k):
-        found = find_neighbors(X, k, method=method, n_jobs=N_THREADS)
+        found = find_neighbors(X, k, neighbors=method, n_jobs=N_THREADS)
         return found.indices, found.sq_distances
 
     return search
@@ -144,7 +144,7 @@ def other_table(data: Path, k: int, n_rows: int | None) -> None:
         seconds, found = {}, {}
         for method in ("exact", "approximate"):
             start = time.perf_counter()
-            found[method] = find_neighbors(X, k, metric=metric, method=method, n_jobs=N_THREADS)
+            found[method] = find_neighbors(X, k, metric=metric, neighbors=method, n_jobs=N_THREADS)
             seconds[method] = time.perf_counter() - start
         limit = found["exact"].sq_distances[:, -1:]
         share = np.mean(found["approximate"].sq_distances <= limit)

@@ -201,7 +201,7 @@ def test_too_few_known_neighbours(data):
     X, Y, _ = data
     with pytest.raises(ValueError, match=r"point 0 has only 5 known neighbours; lower n_neighbors"):
         neighbor_recall(find_neighbors(X, 5), Y, 6)
-    elsewhere = Neighbors(np.zeros((300, 5)), np.zeros((300, 5)), n_targets=7)
+    elsewhere = Neighbors(np.zeros((300, 5), dtype=int), np.zeros((300, 5)), n_targets=7)
     with pytest.raises(ValueError, match="among themselves"):
         neighbor_recall(elsewhere, Y, 5)
 

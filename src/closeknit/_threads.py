@@ -1,10 +1,21 @@
-"""How many threads a call may use."""
+"""How many threads a call may use, and work cut into chunks that run on them."""
 
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
-__all__ = ["effective_n_jobs"]
+from closeknit.exceptions import CloseknitWarning
+from closeknit.progress import steps
+
+__all__ = ["chunks", "effective_n_jobs", "run_chunks"]
+
+_BUDGET = 2**26  # bytes of working memory per chunk: 64 MiB
+# More threads than this, and than four per core, gain nothing, and may be more than the system has.
+_MANY = 64
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
@@ -13,13 +24,19 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     Parameters
     ----------
     n_jobs : int or None
-        A positive number is taken as it is, ``-1`` means all cores this process may use, ``-2``
-        all but one, and so on. ``None`` follows the surrounding ``joblib.parallel_config``.
+        A positive number is taken as it is, up to 64 or four per core; ``-1`` means all cores this
+        process may use, ``-2`` all but one, and so on. ``None`` follows the surrounding
+        ``joblib.parallel_config``.
 
     Returns
     -------
     int
         At least 1.
+
+    Warns
+    -----
+    CloseknitWarning
+        Once, if there would be more threads than make sense.
 
     Examples
     --------
@@ -36,12 +53,92 @@ def effective_n_jobs(n_jobs: int | None) -> int:
         raise ValueError(
             f"n_jobs={n_jobs!r} has no meaning; use -1 for all cores or a positive integer"
         )
-    if n_jobs > 0:
-        return int(n_jobs)
-    return max(1, _available_cores() + 1 + int(n_jobs))
+    cores = _available_cores()
+    if n_jobs < 0:
+        return max(1, cores + 1 + int(n_jobs))
+    most = max(_MANY, 4 * cores)
+    if n_jobs > most:
+        _warn_of_threads(int(n_jobs), most)
+        return most
+    return int(n_jobs)
 
 
 def _available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@cache  # so that it is said once, however often the number is asked for
+def _warn_of_threads(n_jobs: int, most: int) -> None:
+    warnings.warn(
+        f"n_jobs={n_jobs} is more than this machine can use; {most} threads are used instead",
+        CloseknitWarning,
+        stacklevel=4,
+    )
+
+
+def chunks(n_rows: int, bytes_per_row: int, most_rows: int | None = None) -> list[slice]:
+    """Cut rows into chunks that fit the memory budget.
+
+    Parameters
+    ----------
+    n_rows : int
+    bytes_per_row : int
+        Working memory that a row takes.
+    most_rows : int, optional
+        Rows per chunk at most, so that a chunk does not take long either.
+
+    Returns
+    -------
+    list of slice
+
+    Examples
+    --------
+    >>> chunks(5, 2**25)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    size = max(1, _BUDGET // max(1, bytes_per_row))
+    if most_rows is not None:
+        size = min(size, most_rows)
+    parts = []
+    for start in range(0, n_rows, size):
+        parts.append(slice(start, min(n_rows, start + size)))
+    return parts
+
+
+def run_chunks(
+    stage: str, function: Callable[[slice], object], parts: list[slice], n_threads: int
+) -> None:
+    """Call a function for each chunk, several at a time, reporting how many are done.
+
+    An error or an interrupt ends it soon: chunks that run are finished, so that nothing writes to
+    memory any more when this returns, and the others are not begun.
+
+    Parameters
+    ----------
+    stage : str
+        What progress is reported as.
+    function : callable
+        Takes a slice of rows; it must release the GIL where it takes long.
+    parts : list of slice
+    n_threads : int
+
+    Examples
+    --------
+    >>> done = []
+    >>> run_chunks("sums", done.append, [slice(0, 2), slice(2, 4)], n_threads=1)
+    >>> done
+    [slice(0, 2, None), slice(2, 4, None)]
+    """
+    if n_threads == 1 or len(parts) < 2:
+        for part in steps(stage, parts):
+            function(part)
+        return
+    pool = ThreadPoolExecutor(min(n_threads, len(parts)))
+    try:
+        running = [pool.submit(function, part) for part in parts]
+        for future in steps(stage, running):
+            future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from closeknit.neighbors._order import chunks
-from closeknit.neighbors._validate import seed_of
+from closeknit._threads import chunks
+from closeknit.neighbors import seed_of
 
 __all__ = ["make_gaussian_mixture", "make_three_clusters"]
 

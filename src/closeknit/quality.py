@@ -16,10 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from closeknit._labels import find_missing
-from closeknit._threads import effective_n_jobs
-from closeknit.neighbors import Neighbors, make_index
-from closeknit.neighbors._order import chunks, nearest_of
-from closeknit.neighbors._validate import check_data, check_n_neighbors, seed_of
+from closeknit._threads import chunks, effective_n_jobs
+from closeknit.neighbors import (
+    Neighbors,
+    check_data,
+    check_n_neighbors,
+    make_index,
+    nearest_of,
+    seed_of,
+)
 
 __all__ = ["knn_accuracy", "neighbor_recall", "trustworthiness"]
 

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import closeknit as ck
 from closeknit.affinities import EntropicAffinities, FixedAffinities
+from closeknit.neighbors import ApproximateIndex, ExactIndex, Neighbors
 
 X = np.random.default_rng(0).normal(size=(120, 4))
 X_NEW = np.random.default_rng(1).normal(size=(25, 4))
@@ -204,6 +205,70 @@ def test_transform_gives_new_points_the_perplexity(n_neighbors):
     P = array(EntropicAffinities(8.0, n_neighbors=n_neighbors).fit(X).transform(X_NEW))
     entropy = -(P * np.log(np.where(P > 0, P, 1.0))).sum(axis=1)
     assert np.abs(entropy - np.log(8.0)).max() <= 1e-10
+
+
+@pytest.mark.parametrize("neighbors", ["exact", "approximate"])
+@pytest.mark.parametrize("include_self", [False, True])
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_transform_by_inner_products_is_fit_transform(n_neighbors, include_self, neighbors):
+    """By inner products a point need not be its own nearest neighbour, or at distance 0."""
+    ea = EntropicAffinities(
+        8.0,
+        n_neighbors=n_neighbors,
+        metric="inner_product",
+        neighbors=neighbors,
+        include_self=include_self,
+    )
+    P = array(ea.fit_transform(X))
+    Q, matches = ea.transform_and_match(np.vstack([X, X_NEW]))
+    assert array(Q)[:120].tobytes() == P.tobytes()
+    np.testing.assert_array_equal(matches, np.r_[np.arange(120), np.full(25, -1)])
+
+
+@both
+def test_matches_are_the_fitted_points_at_the_same_place(estimator):
+    fitted = clone(estimator).fit(np.vstack([X, X[:3]]))
+    mixed = np.vstack([X_NEW[:5], X[10:20], X[:3]])
+    Q, matches = fitted.transform_and_match(mixed)
+    np.testing.assert_array_equal(matches, np.r_[np.full(5, -1), np.arange(10, 20), np.arange(3)])
+    assert array(Q).tobytes() == array(fitted.transform(mixed)).tobytes()
+
+
+def test_transform_searches_once_and_builds_nothing(monkeypatch):
+    """The index that the fit has built serves every transform."""
+    from closeknit.neighbors._sketch_engine import SketchEngine
+
+    points = np.random.default_rng(0).normal(size=(2100, 15))
+    ea = EntropicAffinities(8.0, neighbors="approximate").fit(points)
+    calls = []
+    build, query = SketchEngine._build, ApproximateIndex.query
+    monkeypatch.setattr(SketchEngine, "_build", lambda *args: calls.append("build") or build(*args))
+    monkeypatch.setattr(
+        ApproximateIndex, "query", lambda *args: calls.append("query") or query(*args)
+    )
+    for _ in range(3):
+        ea.transform_and_match(points[:50] + 0.1)
+    assert calls == ["query"] * 3
+    pickle.loads(pickle.dumps(ea)).transform_and_match(points[:50] + 0.1)
+    assert calls == ["query"] * 4 + ["build"]
+
+
+def test_data_are_checked_for_finite_values_once(monkeypatch):
+    """At the door; whoever sees them next may rely on it."""
+    from sklearn.utils import validation
+
+    seen = []
+    check = validation._assert_all_finite
+
+    def count(values, **options):
+        seen.append(validation._get_config()["assume_finite"])
+        return check(values, **options)
+
+    monkeypatch.setattr(validation, "_assert_all_finite", count)
+    ea = EntropicAffinities(8.0).fit(X)
+    assert seen.count(False) == 1
+    ea.transform(X_NEW)
+    assert seen.count(False) == 2
 
 
 def test_transform_leaves_the_fit_alone():
@@ -446,6 +511,108 @@ def test_neighbours_given_by_the_user():
         given.transform(X_NEW)
     with pytest.raises(ValueError, match=r"n_neighbors=50.*40"):
         given.set_params(n_neighbors=50).fit(X)
+
+
+class Brute:
+    """An index of a user, who may be wrong."""
+
+    def __init__(self, **changes):
+        self.changes = changes
+
+    def fit(self, X):
+        self.X = X
+        return self
+
+    def self_neighbors(self, n_neighbors):
+        found = Neighbors.from_distances(pairwise_distances(self.X), n_neighbors)
+        return self.changed(found)
+
+    def query(self, X, n_neighbors):
+        found = ExactIndex().fit(self.X).query(X, n_neighbors)
+        return self.changed(found)
+
+    def changed(self, found):
+        parts = {name: getattr(found, name) for name in ("indices", "sq_distances", "n_targets")}
+        return Neighbors(**{**parts, **self.changes})
+
+
+def test_an_index_of_the_user():
+    base = EntropicAffinities(8.0).fit(X)
+    own = EntropicAffinities(8.0, neighbors=Brute()).fit(X)
+    np.testing.assert_allclose(array(own.affinities_), array(base.affinities_), atol=1e-9)
+    np.testing.assert_allclose(array(own.transform(X_NEW)), array(base.transform(X_NEW)), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"indices": np.full((120, 24), 120)}, ValueError, "names point 120"),
+        ({"indices": np.full((120, 24), 2**32)}, ValueError, f"names point {2**32}"),
+        ({"indices": np.zeros((120, 24))}, TypeError, "must be integers"),
+        ({"n_targets": 500}, ValueError, "among 500"),
+        (
+            {"indices": np.zeros((7, 24), dtype=int), "sq_distances": np.ones((7, 24))},
+            ValueError,
+            "24 neighbours of 7 points",
+        ),
+        (
+            {"indices": np.zeros((120, 2), dtype=int), "sq_distances": np.ones((120, 2))},
+            ValueError,
+            "2 neighbours of 120 points",
+        ),
+    ],
+)
+def test_an_index_of_the_user_that_is_wrong(changes, error, message):
+    with pytest.raises(error, match=message):
+        EntropicAffinities(8.0, neighbors=Brute(**changes)).fit(X)
+
+
+def test_an_index_that_answers_with_something_else():
+    index = Brute()
+    index.changed = lambda found: (found.indices, found.sq_distances)
+    with pytest.raises(TypeError, match=r"must answer with closeknit.neighbors.Neighbors"):
+        EntropicAffinities(8.0, neighbors=index).fit(X)
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_negative_distances_are_refused(n_neighbors):
+    D = pairwise_distances(X)
+    D[4, 9] = -D[4, 9]
+    with pytest.raises(ValueError, match="row 4 has the distance -"):
+        EntropicAffinities(8.0, n_neighbors=n_neighbors, metric="precomputed").fit(D)
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_masked_and_damaged_data(n_neighbors):
+    mask = np.zeros(X.shape, dtype=bool)
+    mask[5, 2] = True
+    estimator = EntropicAffinities(8.0, n_neighbors=n_neighbors)
+    with pytest.raises(ValueError, match="masked entries"):
+        estimator.fit(np.ma.masked_array(X, mask))
+    broken = sparse.csr_matrix(X)
+    broken.indices[7] = 10**6
+    with pytest.raises(ValueError, match="damaged"):
+        estimator.fit(broken)
+    with pytest.raises(ValueError, match="masked entries"):
+        estimator.fit(X).transform(np.ma.masked_array(X, mask))
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_distances_that_underflow(n_neighbors, metric):
+    """Data below 1e-153, whose squares are zero or have few digits, are refused as well."""
+    with pytest.raises(ValueError, match="underflow; multiply"):
+        EntropicAffinities(8.0, n_neighbors=n_neighbors, metric=metric).fit(X * 1e-165)
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_new_points_in_double_precision_are_not_rounded(n_neighbors):
+    single = X.astype(np.float32)
+    near = single[:9].astype(float) * (1 + 1e-12)
+    _, matches = (
+        EntropicAffinities(8.0, n_neighbors=n_neighbors).fit(single).transform_and_match(near)
+    )
+    assert (matches == -1).all()
 
 
 # The function, the pipeline

@@ -1,4 +1,4 @@
-"""Hard rows: what issue 2 decides for each, never an endless loop, never NaN out."""
+"""Hard rows: each gets what is documented for it, never an endless loop, never NaN."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import closeknit as ck
-from closeknit.affinities import EntropicAffinities, entropy_derivatives
-from closeknit.affinities.bandwidths import Status
+from closeknit.affinities import EntropicAffinities, Status, entropy_derivatives
 from closeknit.exceptions import CloseknitWarning, NoBandwidthWarning
 
 METHODS = ("auto", "newton", "halley", "euler", "bisection", "brent", "ridders")
@@ -102,7 +101,7 @@ def test_exactly_one_warning_with_the_count():
 @pytest.mark.parametrize("n_neighbors", ["auto", 20, None])
 def test_estimators_warn_once_even_in_blocks(n_neighbors, monkeypatch):
     """The dense estimator works in blocks of rows but warns once, for all of them."""
-    from closeknit.affinities import dense
+    from closeknit.neighbors import dense
 
     X = np.random.default_rng(0).normal(size=(60, 2))
     X[[3, 5, 17, 41, 59]] = 50.0  # five coinciding points, far from the rest: four ties each

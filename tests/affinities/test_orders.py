@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
@@ -17,10 +19,11 @@ from closeknit.affinities import (
     RandomOrder,
     Raster,
     Regression,
+    RowProblem,
+    Traversal,
 )
-from closeknit.affinities.orders import RowProblem
 
-RUN = 1024  # rows of a run; the plan must not depend on the number of threads
+RUN = 1024  # rows of a run; traversals must not depend on the number of threads
 
 
 def problem_of(X, k, perplexity=4.0, n_jobs=1):
@@ -135,6 +138,81 @@ def test_raster_of_the_wrong_shape():
     problem = RowProblem(np.random.default_rng(0).random((35, 6)), np.array([3.0]))
     with pytest.raises(ValueError, match=r"\(5, 8\).*40 pixels, got 35"):
         Raster((5, 8)).plan(problem)
+
+
+# Traversals that are none
+
+
+@pytest.mark.parametrize("n_betas", [3, 49, 51, 5000])
+def test_oracle_of_another_length(n_betas):
+    d = np.sort(np.random.default_rng(0).random((50, 10)), axis=1)
+    with pytest.raises(ValueError, match=rf"shape \({n_betas},\), but there are 50 rows"):
+        ck.solve_bandwidths(d, 3.0, order=Oracle(np.ones(n_betas)))
+
+
+class Custom:
+    """An order of a user, which starts from a right traversal and changes it."""
+
+    def __init__(self, **changes):
+        self.changes = changes
+
+    def plan(self, problem):
+        return replace(Given().plan(problem), **self.changes)
+
+
+WRONG = {
+    "longer": ({"sequence": np.arange(51), "parent": np.full(51, -1)}, "51 rows"),
+    "shorter": ({"sequence": np.arange(49), "parent": np.full(49, -1)}, "49 rows"),
+    "a row twice": ({"sequence": np.r_[np.arange(49), 7]}, "leaves out row 49"),
+    "no such row": ({"sequence": np.r_[np.arange(49), 50]}, "leaves out row 49"),
+    "a negative row": ({"sequence": np.r_[np.arange(49), -1]}, "leaves out row 49"),
+    "no such parent": ({"parent": np.full(50, 50)}, "parents must be rows"),
+    "its own parent": ({"parent": np.arange(50)}, "row 0 before its parent"),
+    "parents later": ({"parent": np.r_[np.arange(1, 50), -1]}, "row 0 before its parent"),
+    "parents elsewhere": ({"runs": np.array([0, 25, 50]), "waves": np.array([0, 2])}, "row 25"),
+    "runs that end early": ({"runs": np.array([0, 40])}, "runs and waves"),
+    "runs beyond the end": ({"runs": np.array([0, 60])}, "runs and waves"),
+    "runs backwards": ({"runs": np.array([0, 60, 50]), "waves": np.array([0, 2])}, "runs and"),
+    "no runs": ({"runs": np.array([], dtype=int)}, "runs and waves"),
+    "waves beyond the end": ({"waves": np.array([0, 9])}, "runs and waves"),
+    "no waves": ({"waves": np.array([0])}, "runs and waves"),
+    "floats": ({"sequence": np.arange(50.0)}, "sequence must be .* of int64"),
+    "a list": ({"parent": [-1] * 50}, "parent must be .* of int64"),
+    "few starts": ({"starts": np.ones(3)}, "starts must be 50"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_traversals_are_refused(name):
+    """The compiled core would write outside of its arrays, or leave rows unsolved."""
+    changes, message = WRONG[name]
+    d = np.sort(np.random.default_rng(0).random((50, 10)), axis=1)
+    with pytest.raises(ValueError, match=message):
+        ck.solve_bandwidths(d, 3.0, order=Custom(**changes))
+
+
+def test_an_order_that_makes_no_traversal():
+    class Lists:
+        def plan(self, problem):
+            return list(range(len(problem.sq_distances)))
+
+    d = np.sort(np.random.default_rng(0).random((50, 10)), axis=1)
+    with pytest.raises(TypeError, match=r"must be a closeknit\.affinities\.Traversal"):
+        ck.solve_bandwidths(d, 3.0, order=Lists())
+
+
+def test_parents_in_an_earlier_wave():
+    """A traversal of one's own is taken if it is right, and the result is the same."""
+    d = np.sort(np.random.default_rng(0).random((50, 10)), axis=1)
+
+    class Halves:
+        def plan(self, problem):
+            parent = np.r_[np.full(25, -1), np.arange(25)]
+            return Traversal(np.arange(50), parent, np.array([0, 25, 50]), np.array([0, 1, 2]))
+
+    got = ck.solve_bandwidths(d, 3.0, order=Halves())
+    assert got.converged.all()
+    np.testing.assert_allclose(got.betas, ck.solve_bandwidths(d, 3.0).betas, rtol=1e-8)
 
 
 # The tree
@@ -263,7 +341,7 @@ def test_regression_scales_as_beta(rows):
 
 
 def test_regression_starts_within_a_few_per_cent(rows):
-    """FINDINGS: the guess has an error of a few per cent."""
+    """The guess of the regression has an error of a few per cent."""
     for kind in ("gauss2", "gauss10", "gauss100"):
         d, _ = rows(kind, 300, 120)
         starts = Regression().plan(RowProblem(d, np.array([30.0]))).starts

@@ -8,8 +8,7 @@ import socket
 import numpy as np
 import pytest
 
-from closeknit.affinities import bandwidth_bounds, solve_bandwidths
-from closeknit.affinities.orders import Plan
+from closeknit.affinities import Traversal, bandwidth_bounds, solve_bandwidths
 from closeknit.experiments import affinities as experiment
 from closeknit.experiments import data
 from closeknit.experiments.affinities import methods, orders, pixels, roots, rules
@@ -26,7 +25,7 @@ def no_network(monkeypatch):
 
 @pytest.fixture(scope="module")
 def row():
-    found = find_neighbors(data.digits(400).X, 250, method="exact")
+    found = find_neighbors(data.digits(400).X, 250, neighbors="exact")
     return found.sq_distances[7]
 
 
@@ -39,7 +38,7 @@ class FromStarts:
     def plan(self, problem):
         n = len(self.betas)
         no_parent = np.full(n, -1, dtype=np.int64)
-        return Plan(np.arange(n), no_parent, np.array([0, n]), np.array([0, 1]), self.betas)
+        return Traversal(np.arange(n), no_parent, np.array([0, n]), np.array([0, 1]), self.betas)
 
 
 @pytest.mark.parametrize("method", roots.METHODS)
@@ -88,7 +87,7 @@ def test_measures_of_a_made_up_map():
 
 
 def test_trial_counts_passes():
-    found = find_neighbors(data.digits(400).X, 250, method="exact")
+    found = find_neighbors(data.digits(400).X, 250, neighbors="exact")
     trial = methods.try_methods("digits", found, finders=["newton", "bisection"])
     assert trial.orders == ["oracle", "density", "mst", "bounds", "random", "auto"]
     direct = solve_bandwidths(found.sq_distances, 30.0, method="newton", order="density")
@@ -116,7 +115,7 @@ def test_quick_reproduction(tmp_path, no_network):
     outcomes = rules.compare_rules(digits, scale.n_lams, scale.max_iter)
     assert rules.describe(digits, outcomes) in text
     assert orders.describe(orders.uniform_square()) in text
-    found = find_neighbors(data.digits().X, methods.N_NEIGHBORS, method="exact")
+    found = find_neighbors(data.digits().X, methods.N_NEIGHBORS, neighbors="exact")
     again = methods.try_methods("digits", found)
     assert methods.convergence_table(again) in text
     assert without_seconds(methods.methods_table(again)) in without_seconds(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -56,8 +57,9 @@ def test_short_rows_are_completed(twin, rng):
     X = rng.normal(size=(3000, 15))
     k = 300
     index = ApproximateIndex().fit(X)
+    index.self_neighbors(k)
     engine = index._engine
-    engine._prepared = (k, replace(engine._prepare(k), n_probes=1))
+    engine._prepared = replace(engine._prepared, n_probes=1)
     twin.assert_nearest(index.self_neighbors(k), twin.sq_euclidean(X, X), k)
 
 
@@ -76,12 +78,40 @@ def test_seed(twin, clusters):
     twin.assert_same_bits(search(None), search(None))
 
 
-def test_history_leaves_no_trace(twin, clusters):
-    """Asking for 5 after asking for 30 is the same as asking for 5."""
-    fresh = ApproximateIndex().fit(clusters)
-    used = ApproximateIndex().fit(clusters)
+def test_an_index_is_built_once_for_fewer_neighbors(clusters):
+    """After a search for 30, a search for 5 or for 31 of new points builds nothing."""
+    index = ApproximateIndex().fit(clusters)
+    index.self_neighbors(30)
+    built = index._engine._prepared
+    for k in (5, 30, 31, 1):
+        found = index.query(clusters[:500], k)
+        assert index._engine._prepared is built
+        assert recall(found, ExactIndex().fit(clusters).query(clusters[:500], k)) >= 0.99
+    index.query(clusters[:50], 32)
+    assert index._engine._prepared is not built
+    assert index.built_for_ == 32
+
+
+def test_a_copy_answers_as_the_index_does(twin, clusters):
+    """A pickled index, and one restored from its saved state, know what they were built for."""
+    index = ApproximateIndex().fit(clusters)
+    index.self_neighbors(30)
+    expected = index.query(clusters[:50] + 0.1, 5)
+    copies = [pickle.loads(pickle.dumps(index)), ApproximateIndex()]
+    for name in ApproximateIndex.saved_state:
+        setattr(copies[1], name, getattr(index, name))
+    copies[1].restore_state()
+    for copy in copies:
+        twin.assert_same_bits(copy.query(clusters[:50] + 0.1, 5), expected)
+
+
+@pytest.mark.parametrize("algorithm", ["tree", "sketch"])
+def test_exact_answers_do_not_depend_on_what_was_asked_before(twin, clusters, algorithm):
+    X = clusters[:2500, : 6 if algorithm == "tree" else 40]
+    used = ExactIndex(algorithm=algorithm).fit(X)
     used.self_neighbors(30)
-    twin.assert_same_bits(used.query(clusters[:50], 5), fresh.query(clusters[:50], 5))
+    fresh = ExactIndex(algorithm=algorithm).fit(X)
+    twin.assert_same_bits(used.query(X[:50] + 0.1, 5), fresh.query(X[:50] + 0.1, 5))
 
 
 @pytest.mark.parametrize("recall", [0.0, 1.0, 2.0])

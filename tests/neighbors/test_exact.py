@@ -161,7 +161,7 @@ def test_cosine_of_near_parallel_vectors(rng):
 def test_sparse_duplicates_and_empty_rows(twin, rng):
     X = np.where(rng.random((200, 30)) < 0.1, rng.integers(1, 3, size=(200, 30)), 0.0)
     X[20:60] = 0.0
-    neighbors = find_neighbors(sp.csr_matrix(X), 15, method="exact")
+    neighbors = find_neighbors(sp.csr_matrix(X), 15, neighbors="exact")
     indices, sq_distances = twin.brute_force(twin.sq_euclidean(X, X), 15)
     np.testing.assert_array_equal(neighbors.indices, indices)
     np.testing.assert_array_equal(neighbors.sq_distances, sq_distances)

@@ -12,7 +12,7 @@ from closeknit.neighbors import ExactIndex, Neighbors, PrecomputedIndex, find_ne
 @pytest.mark.parametrize("method", ["exact", "approximate"])
 def test_too_few_points(method):
     with pytest.raises(ValueError, match="n_neighbors=50 needs at least 51 points, got 20"):
-        find_neighbors(np.random.default_rng(0).normal(size=(20, 3)), 50, method=method)
+        find_neighbors(np.random.default_rng(0).normal(size=(20, 3)), 50, neighbors=method)
 
 
 @pytest.mark.parametrize(("k", "error"), [(0, ValueError), (2.5, TypeError), (True, TypeError)])
@@ -32,19 +32,19 @@ def test_unknown_metric():
         find_neighbors([[0.0], [1.0]], 1, metric="euclidian")
 
 
-def test_unknown_method():
-    with pytest.raises(ValueError, match=r"method='fast' is unknown.*'approximate'"):
-        find_neighbors([[0.0], [1.0]], 1, method="fast")
+def test_unknown_search():
+    with pytest.raises(ValueError, match=r"neighbors='fast' is unknown.*'approximate'"):
+        find_neighbors([[0.0], [1.0]], 1, neighbors="fast")
 
 
-def test_method_of_the_wrong_kind():
+def test_search_of_the_wrong_kind():
     with pytest.raises(TypeError, match="estimator with fit and transform"):
-        make_index(method=3)
+        make_index(neighbors=3)
 
 
 def test_approximate_without_geometry():
     with pytest.raises(ValueError, match=r"manhattan.*no approximate search"):
-        find_neighbors([[0.0], [1.0]], 1, metric="manhattan", method="approximate")
+        find_neighbors([[0.0], [1.0]], 1, metric="manhattan", neighbors="approximate")
 
 
 def test_overflow():
@@ -52,6 +52,22 @@ def test_overflow():
     X[3] = 1e200
     with pytest.raises(ValueError, match=r"row 3 .*overflow; divide"):
         find_neighbors(X, 1)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "inner_product", "manhattan"])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+def test_underflow(metric, container):
+    """Alike at both ends: values whose squares are no longer numbers are refused."""
+    X = np.random.default_rng(0).normal(size=(30, 9)) * 1e-165
+    with pytest.raises(ValueError, match="underflow; multiply the data by a constant"):
+        find_neighbors(container(X), 3, metric=metric)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_cosines_have_no_scale(scale):
+    X = np.random.default_rng(0).normal(size=(30, 9))
+    expected = find_neighbors(X, 3, metric="cosine").indices
+    np.testing.assert_array_equal(find_neighbors(X * scale, 3, metric="cosine").indices, expected)
 
 
 def test_zero_rows_have_no_cosine():
@@ -109,8 +125,8 @@ def test_empty_graph():
         Neighbors.from_graph(sp.csr_matrix((3, 3)))
 
 
-def test_verbose_speaks(capsys):
+def test_verbose_shows_what_is_done(capsys):
     find_neighbors(np.random.default_rng(0).normal(size=(50, 20)), 3, verbose=True)
     err = capsys.readouterr().err
-    assert "method='auto' takes 'exact'" in err
+    assert "neighbors='auto' means 'exact'" in err
     assert "coordinates" in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from subprocess import run
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from closeknit.neighbors import ApproximateIndex, ExactIndex, PairwiseIndex, find_neighbors
+from closeknit.progress import listening
 
 INDICES = {
     "tree": lambda **kw: ExactIndex(algorithm="tree", **kw),
@@ -67,7 +69,7 @@ def test_sparse_answers_do_not_depend_on_the_batch(rng):
 )
 def test_kinds_of_input(twin, rng, tmp_path, method, kind):
     X = rng.integers(0, 200, size=(120, 14)).astype(np.float64)
-    expected = find_neighbors(X, 4, method=method)
+    expected = find_neighbors(X, 4, neighbors=method)
     given_X = X
     if kind == "list":
         given_X = X.tolist()
@@ -87,7 +89,7 @@ def test_kinds_of_input(twin, rng, tmp_path, method, kind):
         given_X = pytest.importorskip("pandas").DataFrame(X)
     elif kind == "strided":
         given_X = np.repeat(X, 2, axis=0)[::2]
-    twin.assert_same_bits(find_neighbors(given_X, 4, method=method), expected)
+    twin.assert_same_bits(find_neighbors(given_X, 4, neighbors=method), expected)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "inner_product", "manhattan"])
@@ -106,6 +108,74 @@ def test_results_are_read_only(rng):
         neighbors.indices[0, 0] = 1
     with pytest.raises(ValueError, match="read-only"):
         neighbors.sq_distances[0, 0] = 1
+
+
+@pytest.mark.parametrize("name", ["tree", "sketch", "approximate", "sparse"])
+def test_double_queries_of_single_points_are_not_rounded(twin, rng, name):
+    """Gaps that single precision cannot see, beside fitted points that it holds."""
+    X = rng.integers(1, 50, size=(300, 5)).astype(np.float32)
+    queries = X[:20].astype(np.float64) + 1e-12 * rng.normal(size=(20, 5))
+    container = sp.csr_matrix if name == "sparse" else np.asarray
+    index = (ExactIndex if name == "sparse" else INDICES[name])().fit(container(X))
+    before = index.query(container(X[:5]), 3)
+    found = index.query(container(queries), 4)
+    twin.assert_nearest(found, twin.sq_euclidean(queries, X), 4, exclude_self=False, rtol=1e-9)
+    assert (found.sq_distances[:, 0] > 0).all()
+    twin.assert_same_bits(index.query(container(X[:5]), 3), before)
+
+
+@pytest.mark.parametrize("name", ["tree", "sketch", "approximate"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_queries_far_from_all_points(twin, rng, name, dtype):
+    """Up to where squares overflow, and beside queries that are near."""
+    X = rng.normal(size=(400, 30 if name != "tree" else 5)).astype(dtype)
+    queries = np.concatenate([X[:3], 1e60 * X[3:6].astype(np.float64), X[6:8]])
+    found = INDICES[name]().fit(X).query(queries, 6)
+    expected = twin.sq_euclidean(queries, X)
+    np.testing.assert_array_equal(found.indices[[0, 1, 2, 6, 7], 0], [0, 1, 2, 6, 7])
+    np.testing.assert_allclose(found.sq_distances, np.sort(expected, axis=1)[:, :6], rtol=1e-12)
+
+
+def test_a_tiny_query_is_no_error(rng):
+    X = rng.normal(size=(50, 20))
+    found = find_neighbors(np.vstack([X, np.full(20, 1e-200)]), 3)
+    assert (found.sq_distances > 0).all()
+    assert (ExactIndex().fit(X).query(np.full((1, 20), 1e-200), 3).sq_distances > 0).all()
+
+
+def test_trees_are_searched_on_threads_of_our_own(rng, monkeypatch):
+    """SciPy's own workers go on writing into freed memory after an interrupt."""
+    from scipy.spatial import cKDTree
+
+    workers = []
+
+    class Tree(cKDTree):
+        def query(self, x, k=1, **options):
+            workers.append(options.get("workers", 1))
+            return super().query(x, k, **options)
+
+    monkeypatch.setattr("scipy.spatial.cKDTree", Tree)
+    X = rng.normal(size=(5000, 3))
+    ExactIndex(n_jobs=3).fit(X).self_neighbors(10)
+    assert set(workers) == {1}
+    assert len(workers) > 3
+
+
+@pytest.mark.parametrize("name", ["tree", "manhattan"])
+def test_an_interrupted_search_ends_and_the_next_one_works(twin, rng, name):
+    X = rng.normal(size=(3000, 4))
+    index = INDICES[name](n_jobs=2).fit(X)
+
+    def interrupt(event):
+        if event.done == 1:
+            raise KeyboardInterrupt
+
+    before = threading.active_count()
+    with listening(interrupt), pytest.raises(KeyboardInterrupt):
+        index.self_neighbors(20)
+    assert threading.active_count() == before
+    fresh = INDICES[name](n_jobs=1).fit(X)
+    twin.assert_same_bits(index.self_neighbors(20), fresh.self_neighbors(20))
 
 
 def test_import_is_light():

@@ -99,9 +99,9 @@ def test_infinite_distances_are_no_neighbors():
     np.testing.assert_array_equal(neighbors.indices, [[1, -1], [0, 2], [1, -1]])
 
 
-def test_estimator_as_method(X):
+def test_an_estimator_searches(X):
     ours = find_neighbors(X, 6)
-    theirs = find_neighbors(X, 6, method=KNeighborsTransformer(n_neighbors=50))
+    theirs = find_neighbors(X, 6, neighbors=KNeighborsTransformer(n_neighbors=50))
     np.testing.assert_allclose(theirs.sq_distances, ours.sq_distances, atol=1e-15)
 
 
@@ -114,5 +114,88 @@ def test_estimator_without_parameters(twin, X):
         def transform(self, X):
             return KNeighborsTransformer(n_neighbors=9).fit(self.X).transform(X)
 
-    found = find_neighbors(X, 6, method=Plain())
+    found = find_neighbors(X, 6, neighbors=Plain())
     np.testing.assert_allclose(found.sq_distances, find_neighbors(X, 6).sq_distances, atol=1e-15)
+
+
+# What is no list of neighbours
+
+
+@pytest.mark.parametrize(
+    ("indices", "error", "message"),
+    [
+        ([[1], [2]], ValueError, "row 1 names point 2, but there are only 2 points"),
+        ([[1], [-2]], ValueError, "row 1 names point -2"),
+        ([[1], [2**32]], ValueError, f"row 1 names point {2**32}"),
+        ([[2**32 + 1], [0]], ValueError, f"row 0 names point {2**32 + 1}"),
+        ([[1.0], [0.0]], TypeError, "indices must be integers"),
+        ([[True], [False]], TypeError, "indices must be integers"),
+        ([1, 0], ValueError, "matrices of one shape"),
+    ],
+)
+def test_indices_that_are_none(indices, error, message):
+    """Compiled code would read outside of the points, or take a wrapped or truncated index."""
+    with pytest.raises(error, match=message):
+        Neighbors(np.array(indices), np.ones(np.shape(indices)), 2)
+
+
+@pytest.mark.parametrize("row", [[-1.0, 1.0], [np.nan, 1.0], [1.0, np.nan], [2.0, 1.0]])
+def test_squared_distances_that_are_none(row):
+    with pytest.raises(ValueError, match="row 1 has squared distances that are negative, NaN or"):
+        Neighbors(np.array([[1, 2], [0, 2]]), np.array([[1.0, 2.0], row]), 3)
+
+
+def test_missing_neighbors_may_be_given():
+    found = Neighbors(np.array([[1, -1], [0, 2]]), np.array([[1.0, np.inf], [1.0, 2.0]]), 3)
+    np.testing.assert_array_equal(found.counts, [1, 2])
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_matrix, sp.coo_matrix])
+@pytest.mark.parametrize("index", [3, -1, 10**6])
+def test_graphs_with_indices_out_of_range(kind, index):
+    graph = kind(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]))
+    (graph.col if kind is sp.coo_matrix else graph.indices)[0] = index
+    for give in (
+        lambda: Neighbors.from_graph(graph),
+        lambda: find_neighbors(graph, 1, metric="precomputed"),
+        lambda: PrecomputedIndex().fit(np.ones((3, 3))).query(graph, 1),
+    ):
+        with pytest.raises(ValueError, match=rf"damaged: (row|column) indices go .* {index}"):
+            give()
+
+
+@pytest.mark.parametrize("indptr", [[0, 2, 1, 6], [0, 2, 4, 9], [1, 2, 4, 6], [0, 2, 6]])
+def test_graphs_with_damaged_pointers(indptr):
+    graph = sp.csr_matrix(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]))
+    graph.indptr = np.array(indptr, dtype=np.int32)
+    with pytest.raises(ValueError, match="damaged"):
+        Neighbors.from_graph(graph)
+
+
+def test_distances_that_are_stored_twice():
+    graph = sp.csr_matrix(
+        ([1.0, 2.0, 3.0, 4.0], [1, 0, 2, 0], [0, 1, 4, 4]), shape=(3, 3), dtype=float
+    )
+    for give in (
+        lambda: Neighbors.from_graph(graph),
+        lambda: find_neighbors(graph, 1, metric="precomputed"),
+    ):
+        with pytest.raises(ValueError, match="row 1 stores the distance to point 0 more than once"):
+            give()
+
+
+def test_masked_arrays_are_refused(X):
+    mask = np.zeros(X.shape, dtype=bool)
+    mask[3, 1] = True
+    distances = np.ma.masked_array(np.ones((3, 3)), mask=np.eye(3))
+    indices = np.ma.masked_array([[1], [0]], mask=[[0], [1]])
+    for give in (
+        lambda: find_neighbors(np.ma.masked_array(X, mask), 3),
+        lambda: find_neighbors(distances, 1, metric="precomputed"),
+        lambda: Neighbors.from_distances(distances),
+        lambda: Neighbors.from_arrays(indices, np.ones((2, 1))),
+        lambda: Neighbors.from_arrays([[1], [0]], np.ma.masked_array([[1.0], [2.0]], [[0], [1]])),
+    ):
+        with pytest.raises(ValueError, match="masked entries"):
+            give()
+    assert find_neighbors(np.ma.masked_array(X), 3).n_neighbors == 3

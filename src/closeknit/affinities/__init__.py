@@ -3,7 +3,7 @@
 ::
 
     solve_bandwidths(sq_distances, K)      the core: one bandwidth per row
-        = a root finder (methods.py)       Newton, Halley, Euler, bisection, Brent, Ridders
+        = a root finder (root_finders.py)  Newton, Halley, Euler, bisection, Brent, Ridders
         × an order (orders.py)             bounds, density, tree, raster, …; or none
         inside bounds (bounds.py)          Theorem 1.1 and sharper ones
 
@@ -11,21 +11,31 @@
     FixedAffinities                        the rules it is compared with
 """
 
-from closeknit.affinities.bandwidths import Bandwidths, solve_bandwidths
+from closeknit.affinities.bandwidths import Bandwidths, Status, solve_bandwidths
 from closeknit.affinities.bounds import bandwidth_bounds, entropy_derivatives
 from closeknit.affinities.entropic import EntropicAffinities, entropic_affinities
 from closeknit.affinities.fixed import FixedAffinities
-from closeknit.affinities.methods import Bisection, Brent, Euler, Halley, Newton, Ridders
 from closeknit.affinities.orders import (
     Bounds,
     Density,
     Given,
-    MinimumSpanningTree,
     Oracle,
     RandomOrder,
     Raster,
     Regression,
 )
+from closeknit.affinities.root_finders import (
+    Bisection,
+    Brent,
+    Euler,
+    Halley,
+    Newton,
+    Ridders,
+    RootFinder,
+)
+from closeknit.affinities.spanning_tree import MinimumSpanningTree
+from closeknit.affinities.traversal import Order, RowProblem, Traversal
+from closeknit.affinities.validation import check_perplexity, scales_of
 
 __all__ = [
     "Bandwidths",
@@ -41,12 +51,19 @@ __all__ = [
     "MinimumSpanningTree",
     "Newton",
     "Oracle",
+    "Order",
     "RandomOrder",
     "Raster",
     "Regression",
     "Ridders",
+    "RootFinder",
+    "RowProblem",
+    "Status",
+    "Traversal",
     "bandwidth_bounds",
+    "check_perplexity",
     "entropic_affinities",
     "entropy_derivatives",
+    "scales_of",
     "solve_bandwidths",
 ]

@@ -13,16 +13,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities._validation import check_perplexity, check_sq_distances
-from closeknit.affinities.methods import Halley, RootFinder, resolve_method
-from closeknit.affinities.orders import Order, Regression, RowProblem, resolve_order
+from closeknit.affinities.orders import ORDERS, RandomOrder, Regression
+from closeknit.affinities.root_finders import ROOT_FINDERS, Halley, RootFinder
+from closeknit.affinities.traversal import Order, RowProblem, Traversal
+from closeknit.affinities.validation import check_perplexity, check_sq_distances, invalid_row
 from closeknit.exceptions import NoBandwidthWarning
 
-__all__ = ["Bandwidths", "Status", "perplexity_of_rows", "solve_bandwidths"]
+__all__ = [
+    "Bandwidths",
+    "Status",
+    "perplexity_of_rows",
+    "resolve_method",
+    "resolve_order",
+    "solve",
+    "solve_bandwidths",
+    "warn_of_rows",
+]
 
 
 class Status(IntEnum):
-    """What became of a row; the numbers are those of cpp/affinities/problem.h."""
+    """What became of a row; the numbers are those of the compiled core."""
 
     CONVERGED = 0
     TIES = 1
@@ -190,7 +200,7 @@ def solve(
     allow_missing: bool = False,
     affinities: NDArray[np.float64] | None = None,
 ) -> Bandwidths:
-    """Solve a problem that has been checked, without a word about rows that have no root.
+    """Solve a problem that has been checked, without warning of rows that have no root.
 
     The affinities are written to `affinities` if that is given.
     """
@@ -199,10 +209,10 @@ def solve(
     finder, strategy = resolve_method(method), resolve_order(order, random_state)
     out = (
         np.empty(d.shape) if affinities is None else affinities,
-        np.empty(n),
-        np.empty(n),
-        np.empty(n, np.int32),
-        np.empty(n, np.uint8),
+        np.full(n, np.nan),
+        np.full(n, np.nan),
+        np.zeros(n, np.int32),
+        np.full(n, Status.INVALID, np.uint8),
     )
     core_problem = _core.EntropicProblem(d, k, tol, allow_missing, *out)
     start = strategy.fit(problem) if isinstance(strategy, Regression) else None
@@ -212,11 +222,47 @@ def solve(
     else:
         finder = finder or Halley()
         plan = (start or strategy).plan(problem)
+        if not isinstance(plan, Traversal):
+            raise TypeError(f"the order made {plan!r}; it must be a closeknit.affinities.Traversal")
+        plan.check(n)
         steps = getattr(finder, "max_inner", 1)
         row_order = _core.RowOrder(plan.sequence, plan.parent, plan.runs, plan.waves, plan.starts)
-        _core.solve_in_order(core_problem, finder._code, steps, row_order, problem.n_jobs)
+        _core.solve_in_order(core_problem, finder.code, steps, row_order, problem.n_jobs)
     affinities, betas, sigmas, evaluations, status = out
     return Bandwidths(betas, sigmas, affinities, evaluations, status, start)
+
+
+def resolve_method(method: str | RootFinder) -> RootFinder | None:
+    """Turn a name into a root finder; ``"auto"`` gives None."""
+    if isinstance(method, RootFinder):
+        return method
+    if method == "auto":
+        return None
+    if method in ROOT_FINDERS:
+        return ROOT_FINDERS[method]()
+    raise ValueError(
+        f"unknown method {method!r}; use 'auto', {', '.join(map(repr, ROOT_FINDERS))} "
+        "or an object such as closeknit.affinities.Halley()"
+    )
+
+
+def resolve_order(order: str | Order, random_state: Any = None) -> Order:
+    """Turn a name into an order."""
+    if isinstance(order, Order) and not isinstance(order, str):
+        return order
+    if order == "raster":
+        raise ValueError(
+            "order='raster' needs the image's shape; "
+            "use closeknit.affinities.Raster((height, width))"
+        )
+    if order == "random":
+        return RandomOrder(random_state)
+    if order in ORDERS:
+        return ORDERS[order]()
+    raise ValueError(
+        f"unknown order {order!r}; use {', '.join(map(repr, ORDERS))} "
+        "or an object such as closeknit.affinities.Raster((height, width))"
+    )
 
 
 def warn_of_rows(status: NDArray[np.uint8], stacklevel: int) -> None:
@@ -224,15 +270,13 @@ def warn_of_rows(status: NDArray[np.uint8], stacklevel: int) -> None:
 
     A row of several scales counts once, as the scale that fared worst.
     """
+    if not status.any():
+        return
     if status.ndim == 2:
         status = status.max(axis=1)
     count = np.bincount(status, minlength=len(Status))
     if count[Status.INVALID]:
-        row = int(np.argmax(status == Status.INVALID))
-        raise ValueError(
-            f"row {row} of the squared distances contains NaN or -inf; "
-            "check the data for missing values"
-        )
+        raise invalid_row(int(np.argmax(status == Status.INVALID)))
     if count[Status.MISSING]:
         row = int(np.argmax(status == Status.MISSING))
         raise ValueError(

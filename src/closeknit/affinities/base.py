@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities.bandwidths import Bandwidths, perplexity_of_rows, warn_of_rows
-from closeknit.affinities.dense import dense_sq_distances
+from closeknit.affinities.bandwidths import Bandwidths, Status, perplexity_of_rows, warn_of_rows
 from closeknit.affinities.scales import Mixture
-from closeknit.neighbors import Neighbors, fit_index
-from closeknit.progress import report
+from closeknit.neighbors import AllPoints, Neighbors, check_answer, check_structure, fit_index
+from closeknit.progress import log, report, shown
 
 __all__ = ["BaseAffinities"]
 
 
 class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Affinities of each point over its neighbours; subclasses choose the bandwidths."""
+    """Affinities of each point over its neighbours; subclasses choose the bandwidths.
+
+    Attributes
+    ----------
+    index_ : NeighborIndex, AllPoints or None
+        What new points are searched in; None if the neighbours were given.
+    scale_perplexities_ : ndarray of shape (n_samples, n_scales) or None
+        Perplexities of the single scales, if there are several.
+    """
+
+    #: What :func:`closeknit.io.save` keeps of a fitted estimator.
+    saved_state: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "affinities_",
+        "sigmas_",
+        "betas_",
+        "evaluations_",
+        "converged_",
+        "scale_perplexities_",
+        "neighbors_",
+        "index_",
+    )
 
     n_neighbors: int | str | None
     metric: str
@@ -37,8 +55,8 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     affinities_: Any
     neighbors_: Neighbors | None
-    _index: Any
-    _perplexities: NDArray[np.float64] | None
+    index_: Any
+    scale_perplexities_: NDArray[np.float64] | None
 
     @abstractmethod
     def _solve(
@@ -55,8 +73,12 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
 
     @abstractmethod
-    def _default_n_neighbors(self) -> int:
-        """Neighbours per point that ``n_neighbors="auto"`` stands for."""
+    def _check_parameters(self) -> int:
+        """Check the parameters; return what ``n_neighbors="auto"`` stands for."""
+
+    @abstractmethod
+    def _check_count(self, k: int) -> None:
+        """Check that `k` neighbours per point suffice."""
 
     def _needs_sorted_rows(self) -> bool:
         """Whether whole rows of a distance matrix will not do."""
@@ -76,17 +98,17 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         -------
         self
         """
-        self._check_parameters()
-        # An index that is given, or a graph, does not care how many features there are.
+        effective_n_jobs(self.n_jobs)
+        default = self._check_parameters()
         X = self._validate(X, ensure_min_samples=2)
-        n = X.shape[0]
-        k = self._count_neighbors(n)
-        self._check_count(n - 1 if k is None else k)
-        self._n_features_out = n
-        if k is None and not self._needs_sorted_rows() and not self._given_neighbors():
-            self._fit_dense(X)
-        else:
-            self._fit_neighbors(X, n - 1 if k is None else k, dense=k is None)
+        k = self._count_neighbors(X.shape[0], default)
+        given = isinstance(self.neighbors, Neighbors | tuple)
+        # X is known to be finite now; nothing further down needs to check again.
+        with shown(self.verbose), config_context(assume_finite=True):
+            if self.n_neighbors is None and not given and not self._needs_sorted_rows():
+                self._fit_dense(X)
+            else:
+                self._fit_neighbors(X, k, given=given)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -111,7 +133,8 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Each row is found on its own, whatever else `X` holds. A new point that coincides with a
         fitted one is taken for that point, so ``fit(X).transform(X)`` gives what
-        ``fit_transform(X)`` gives (unless duplicates leave open which of them it is).
+        ``fit_transform(X)`` gives (unless duplicates leave open which of them it is, or the search
+        is approximate).
 
         Parameters
         ----------
@@ -122,28 +145,10 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         -------
         csr_matrix or ndarray of shape (n_new, n_samples)
         """
-        check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        if self._index is None:
-            raise ValueError(
-                "transform needs a neighbour search, but this estimator was fitted on given "
-                "neighbours; fit it on the data, with neighbors='auto'"
-            )
-        if self.neighbors_ is None:
-            return self._transform_dense(X)
-        k = self.neighbors_.indices.shape[1]
-        n_fitted = int(self._n_features_out)
-        found = self._index.query(X, min(k + 1, n_fitted))
-        indices, sq_distances = found.indices, found.sq_distances
-        if not self.include_self:
-            indices, sq_distances = _drop_coinciding(indices, sq_distances, k)
-        rows = self._solve(sq_distances, indices, fitting=False)
-        warn_of_rows(rows.status, stacklevel=3)
-        matrix = _to_csr(indices, rows.affinities, n_fitted)
-        return matrix.toarray() if self.n_neighbors is None else matrix
+        return self.transform_and_match(X)[0]
 
-    def coinciding_points(self, X: Any) -> NDArray[np.int64]:
-        """For each new point the first fitted point at the same place, or -1.
+    def transform_and_match(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
+        """Affinities of new points, and which fitted points they coincide with, by one search.
 
         Parameters
         ----------
@@ -151,20 +156,42 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Returns
         -------
-        ndarray of shape (n_new,)
+        affinities : csr_matrix or ndarray of shape (n_new, n_samples)
+            As from `transform`.
+        matches : ndarray of shape (n_new,)
+            The first fitted point at the same place, or -1.
+
+        Examples
+        --------
+        >>> import closeknit as ck
+        >>> from sklearn.datasets import load_digits
+        >>> X = load_digits().data
+        >>> ea = ck.EntropicAffinities().fit(X[:1000])
+        >>> Q, matches = ea.transform_and_match(X[998:1002])
+        >>> Q.shape, matches
+        ((4, 1000), array([998, 999,  -1,  -1]))
         """
         check_is_fitted(self)
-        if self._index is None:
-            return np.full(X.shape[0], -1)
-        found = self._index.query(X, 1)
-        return np.where(found.sq_distances[:, 0] == 0.0, found.indices[:, 0], -1)
+        X = self._validate(X, reset=False)
+        if self.index_ is None:
+            raise ValueError(
+                "transform needs a neighbour search, but this estimator was fitted on given "
+                "neighbours; fit it on the data, with neighbors='auto'"
+            )
+        with shown(self.verbose), config_context(assume_finite=True):
+            if self.neighbors_ is None:
+                affinities, matches, status = self._transform_dense(X)
+            else:
+                affinities, matches, status = self._transform_neighbors(X, self.neighbors_)
+        warn_of_rows(status, stacklevel=5)
+        return affinities, matches
 
     @property
     def perplexities_(self) -> NDArray[np.float64]:
         """Exp of each row's entropy, recomputed from the affinities (of each scale)."""
         check_is_fitted(self)
-        if self._perplexities is not None:
-            return self._perplexities
+        if self.scale_perplexities_ is not None:
+            return self.scale_perplexities_
         if not sparse.issparse(self.affinities_):
             return perplexity_of_rows(self.affinities_)
         from scipy.special import entr
@@ -175,116 +202,140 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         )
         return np.exp(np.asarray(terms.sum(axis=1)).ravel())
 
-    def _fit_neighbors(self, X: Any, k: int, *, dense: bool) -> None:
-        self.neighbors_ = self._find(X, k)
+    @property
+    def _n_features_out(self) -> int:
+        """What scikit-learn names the columns of `transform` by."""
+        return int(self.affinities_.shape[1])
+
+    def _fit_neighbors(self, X: Any, k: int, *, given: bool) -> None:
+        n = X.shape[0]
+        if given:
+            self.index_ = None
+            self.neighbors_ = self._given_neighbors(n, k)
+        else:
+            options = {"n_jobs": self.n_jobs, "random_state": self.random_state}
+            self.index_ = fit_index(X, self.metric, self.neighbors, verbose=self.verbose, **options)
+            self.neighbors_ = check_answer(self.index_.self_neighbors(k), n, n, k)
         indices, sq_distances = self.neighbors_.indices, self.neighbors_.sq_distances
         if self.include_self:
-            own = np.arange(len(indices), dtype=indices.dtype)[:, None]
+            own = np.arange(n, dtype=indices.dtype)[:, None]
             indices = np.hstack([own, indices])
-            sq_distances = np.hstack([np.zeros((len(own), 1)), sq_distances])
+            sq_distances = np.hstack([np.zeros((n, 1)), sq_distances])
         report("affinities")
-        self._say(f"affinities: {len(indices)} points, {indices.shape[1]} neighbours each")
+        log("affinities: %d points, %d neighbours each", *indices.shape)
         rows = self._solve(sq_distances, indices, fitting=True)
-        self._keep([rows])
-        matrix = _to_csr(indices, rows.affinities, len(indices))
-        self.affinities_ = matrix.toarray() if dense else matrix
+        several = rows.perplexities if isinstance(rows, Mixture) else None
+        self._keep(rows.sigmas, rows.betas, rows.evaluations, rows.status, several)
+        matrix = _to_csr(indices, rows.affinities, n)
+        self.affinities_ = matrix.toarray() if self.n_neighbors is None else matrix
 
     def _fit_dense(self, X: Any) -> None:
-        report("affinities")
-        self._say(f"affinities: {X.shape[0]} points, each over all others")
-        self.neighbors_ = None
-        self._index = _AllPoints(X, self.metric, effective_n_jobs(self.n_jobs))
         n = X.shape[0]
+        report("affinities")
+        log("affinities: %d points, each over all others", n)
+        self.neighbors_ = None
+        self.index_ = AllPoints(X, self.metric, self.n_jobs)
         self.affinities_ = np.empty((n, n))
         blocks = []
-        for rows, block in self._index.blocks(X):
+        for rows, block in self.index_.blocks(X):
             own = np.arange(n)[rows]
             block[np.arange(len(own)), own] = 0.0 if self.include_self else np.inf
             blocks.append(self._solve(block, None, fitting=True, out=self.affinities_[rows]))
-        self._keep(blocks)
+        names = ["sigmas", "betas", "evaluations", "status"]
+        if isinstance(blocks[0], Mixture):
+            names.append("perplexities")
+        self._keep(*(np.concatenate([getattr(part, name) for part in blocks]) for name in names))
 
-    def _transform_dense(self, X: Any) -> NDArray[np.float64]:
-        out = np.empty((X.shape[0], int(self._n_features_out)))
-        status = []
-        for rows, block in self._index.blocks(X):
-            if not self.include_self:
-                twin = block.argmin(axis=1)
-                line = np.arange(len(block))
-                same = block[line, twin] == 0.0
-                block[line[same], twin[same]] = np.inf
-            status.append(self._solve(block, None, fitting=False, out=out[rows]).status)
-        warn_of_rows(np.concatenate(status), stacklevel=4)
-        return out
-
-    def _keep(self, parts: list[Any]) -> None:
-        for name in ("sigmas", "betas", "evaluations", "converged"):
-            setattr(self, name + "_", np.concatenate([getattr(part, name) for part in parts]))
+    def _keep(
+        self,
+        sigmas: NDArray[np.float64],
+        betas: NDArray[np.float64],
+        evaluations: NDArray[np.int32],
+        status: NDArray[np.uint8],
+        perplexities: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.sigmas_, self.betas_, self.evaluations_ = sigmas, betas, evaluations
+        self.converged_ = status == Status.CONVERGED
         # Once the scales are averaged, their own perplexities are lost.
-        several = isinstance(parts[0], Mixture)
-        self._perplexities = np.concatenate([p.perplexities for p in parts]) if several else None
-        warn_of_rows(np.concatenate([part.status for part in parts]), stacklevel=5)
+        self.scale_perplexities_ = perplexities
+        if status.any():
+            warn_of_rows(status, stacklevel=5)
 
-    def _given_neighbors(self) -> bool:
-        return isinstance(self.neighbors, Neighbors | tuple)
+    def _transform_neighbors(self, X: Any, fitted: Neighbors) -> tuple[Any, Any, Any]:
+        k, n = fitted.n_neighbors, fitted.n_samples
+        found = check_answer(self.index_.query(X, k + 1), X.shape[0], n, k + 1)
+        indices, sq_distances = found.indices, found.sq_distances
+        matches = self._match(X, indices[:, 0], sq_distances[:, 0])
+        if not self.include_self:
+            indices, sq_distances = _leave_out(indices, sq_distances, matches)
+        elif self.metric == "inner_product":  # by which a point need not be the nearest to itself
+            others, sq_others = _leave_out(indices, sq_distances, matches)
+            known = matches[:, None] >= 0
+            zeros = np.zeros((len(known), 1))
+            indices = np.where(known, np.hstack([matches[:, None], others]), indices)
+            sq_distances = np.where(known, np.hstack([zeros, sq_others]), sq_distances)
+        rows = self._solve(sq_distances, indices, fitting=False)
+        matrix = _to_csr(indices, rows.affinities, n)
+        return matrix.toarray() if self.n_neighbors is None else matrix, matches, rows.status
 
-    def _find(self, X: Any, k: int) -> Neighbors:
-        self._index = None
-        if self._given_neighbors():
-            given = self.neighbors
-            found = given if isinstance(given, Neighbors) else Neighbors.from_arrays(*given)
-            if len(found.indices) != X.shape[0] or found.n_targets != X.shape[0]:
-                raise ValueError(
-                    f"neighbors= describes {len(found.indices)} points among {found.n_targets}, "
-                    f"X has {X.shape[0]}; they must be the same points"
-                )
-            if found.indices.shape[1] < k and self.n_neighbors != "auto":
-                raise ValueError(
-                    f"n_neighbors={k}, but neighbors= holds only {found.indices.shape[1]} per point"
-                )
-            return found.truncate(min(k, found.indices.shape[1]))
-        self._index = fit_index(
-            X,
-            self.metric,
-            self.neighbors,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            verbose=self.verbose,
-        )
-        return self._index.self_neighbors(k)
+    def _transform_dense(self, X: Any) -> tuple[Any, Any, Any]:
+        out = np.empty((X.shape[0], int(self.affinities_.shape[1])))
+        matches, status = np.empty(X.shape[0], dtype=np.int64), []
+        for rows, block in self.index_.blocks(X):
+            nearest, line = block.argmin(axis=1), np.arange(len(block))
+            twins = self._match(X[rows], nearest, block[line, nearest])
+            known = twins >= 0
+            block[line[known], twins[known]] = 0.0 if self.include_self else np.inf
+            matches[rows] = twins
+            status.append(self._solve(block, None, fitting=False, out=out[rows]).status)
+        return out, matches, np.concatenate(status)
 
-    def _count_neighbors(self, n: int) -> int | None:
-        k = self.n_neighbors
-        if k is None:
-            return None
-        if k == "auto":
-            return min(self._default_n_neighbors(), n - 1)
-        assert isinstance(k, int | np.integer)
-        if k > n - 1:
+    def _match(
+        self, X: Any, nearest: NDArray[Any], sq_distances: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """For each new point the fitted point it coincides with, or -1."""
+        if self.metric == "inner_product" and hasattr(self.index_, "equal_points"):
+            return np.asarray(self.index_.equal_points(X))
+        return np.where(sq_distances == 0.0, nearest, -1).astype(np.int64, copy=False)
+
+    def _given_neighbors(self, n: int, k: int) -> Neighbors:
+        given = self.neighbors
+        found = given if isinstance(given, Neighbors) else Neighbors.from_arrays(*given)
+        if found.n_samples != n or found.n_targets != n:
             raise ValueError(
-                f"n_neighbors={k} needs at least {k + 1} points, got n_samples = {n}; "
-                "lower n_neighbors or use n_neighbors='auto'"
+                f"neighbors= describes {found.n_samples} points among {found.n_targets}, "
+                f"X has {n}; they must be the same points"
             )
-        return int(k)
+        if found.n_neighbors < k and self.n_neighbors != "auto":
+            raise ValueError(
+                f"n_neighbors={k}, but neighbors= holds only {found.n_neighbors} per point"
+            )
+        return found.truncate(min(k, found.n_neighbors))
 
-    def _validate(self, X: Any, **options: Any) -> Any:
-        # In C order: sums in the order of memory would give a frame of columns other bits than the
-        # same array of rows.
-        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **options}
-        return validate_data(self, X, order="C", **options)
-
-    def _check_count(self, k: int) -> None:
-        """Check that `k` neighbours suffice; subclasses know for what."""
-
-    def _check_parameters(self) -> None:
+    def _count_neighbors(self, n: int, default: int) -> int:
+        """Neighbours per point, checked."""
         k = self.n_neighbors
         integer = isinstance(k, int | np.integer) and not isinstance(k, bool)
         if not (k is None or k == "auto" or (integer and k >= 1)):  # type: ignore[operator]
             raise ValueError(f"n_neighbors={k!r} must be 'auto', None or an integer of at least 1")
-        effective_n_jobs(self.n_jobs)
+        if k is None:
+            k = n - 1
+        elif k == "auto":
+            k = min(default, n - 1)
+        elif int(k) > n - 1:
+            raise ValueError(
+                f"n_neighbors={k} needs at least {int(k) + 1} points, got n_samples = {n}; "
+                "lower n_neighbors or use n_neighbors='auto'"
+            )
+        self._check_count(int(k))
+        return int(k)
 
-    def _say(self, message: str) -> None:
-        if self.verbose:
-            print(f"[closeknit] {message}", file=sys.stderr)
+    def _validate(self, X: Any, **options: Any) -> Any:
+        check_structure(X)
+        # In C order: sums in the order of memory would give a frame of columns other bits than the
+        # same array of rows.
+        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **options}
+        return validate_data(self, X, order="C", **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -294,33 +345,14 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return tags
 
 
-@dataclass(frozen=True)
-class _AllPoints:
-    """The fitted points of a dense estimator, as an index for new ones."""
-
-    X: Any
-    metric: str
-    n_threads: int
-
-    def query(self, X: Any, k: int) -> Neighbors:
-        return fit_index(self.X, self.metric, "exact").query(X, k)
-
-    def blocks(self, queries: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        return dense_sq_distances(queries, self.X, self.metric, self.n_threads)
-
-
-def _drop_coinciding(
-    indices: NDArray[Any], sq_distances: NDArray[np.float64], k: int
+def _leave_out(
+    indices: NDArray[Any], sq_distances: NDArray[np.float64], matches: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Keep k of k + 1 neighbours: not the first if the point lies on it, else not the last."""
-    if indices.shape[1] <= k:
-        raise ValueError("the fitted points are too few to leave one out")
-    on_it = sq_distances[:, 0] == 0.0
-    columns = np.arange(k) + on_it[:, None]
-    return (
-        np.take_along_axis(indices, columns, axis=1),
-        np.take_along_axis(sq_distances, columns, axis=1),
-    )
+    """Keep k of k + 1 neighbours: not the point itself if it is among them, else not the last."""
+    drop = (indices == matches[:, None]) & (matches[:, None] >= 0)
+    drop[~drop.any(axis=1), -1] = True
+    shape = (len(indices), indices.shape[1] - 1)
+    return indices[~drop].reshape(shape), sq_distances[~drop].reshape(shape)
 
 
 def _to_csr(indices: NDArray[Any], affinities: NDArray[np.float64], n_columns: int) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities._validation import check_perplexity, check_sq_distances
+from closeknit.affinities.validation import check_perplexity, check_sq_distances, invalid_row
 
 __all__ = ["bandwidth_bounds", "entropy_derivatives"]
 
@@ -61,6 +61,7 @@ def bandwidth_bounds(
         raise ValueError(f"unknown kind {kind!r}; use 'sharp' or 'paper'")
     d = check_sq_distances(sq_distances).astype(np.float64, copy=False)
     k = check_perplexity(perplexity, *d.shape)
+    _refuse_nan(d)
     lower, upper = np.empty(len(d)), np.empty(len(d))
     _core.bounds_of_rows(d, k, kind == "sharp", lower, upper, effective_n_jobs(n_jobs))
     return lower, upper
@@ -102,6 +103,13 @@ def entropy_derivatives(
     )
     if not np.isfinite(b).all():
         raise ValueError("log_betas must be finite")
+    _refuse_nan(d)
     out = np.empty((len(d), 4))
     _core.entropy_at(d, b, out, effective_n_jobs(n_jobs))
     return out
+
+
+def _refuse_nan(sq_distances: NDArray[np.float64]) -> None:
+    invalid = np.isnan(sq_distances).any(axis=1) | (sq_distances == -np.inf).any(axis=1)
+    if invalid.any():
+        raise invalid_row(int(np.argmax(invalid)))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities._validation import check_perplexity
-from closeknit.affinities.bandwidths import Bandwidths, solve
+from closeknit.affinities.bandwidths import Bandwidths, resolve_method, resolve_order, solve
 from closeknit.affinities.base import BaseAffinities
-from closeknit.affinities.methods import RootFinder, resolve_method
-from closeknit.affinities.orders import Bounds, Order, Regression, RowProblem, resolve_order
-from closeknit.affinities.scales import Mixture, average, scales_of
+from closeknit.affinities.orders import Bounds, Regression
+from closeknit.affinities.root_finders import RootFinder
+from closeknit.affinities.scales import Mixture, average
+from closeknit.affinities.traversal import Order, RowProblem
+from closeknit.affinities.validation import check_perplexity, scales_of
 
 __all__ = ["EntropicAffinities", "entropic_affinities"]
 
@@ -69,6 +70,10 @@ class EntropicAffinities(BaseAffinities):
         False where no bandwidth has the wanted perplexity; see :func:`closeknit.solve_bandwidths`.
     neighbors_ : Neighbors or None
         The neighbours used; None if all points are.
+    index_ : NeighborIndex, AllPoints or None
+        What `transform` searches; None if the neighbours were given.
+    starts_ : list of Regression or None
+        Where the rows of new points start, for each scale.
 
     Notes
     -----
@@ -100,6 +105,8 @@ class EntropicAffinities(BaseAffinities):
     >>> ck.EntropicAffinities(perplexity=[30, 200]).fit(X).perplexities_[0].round(8)
     array([ 30., 200.])
     """
+
+    saved_state: ClassVar[tuple[str, ...]] = (*BaseAffinities.saved_state, "starts_")
 
     def __init__(
         self,
@@ -138,28 +145,34 @@ class EntropicAffinities(BaseAffinities):
     ) -> Bandwidths | Mixture:
         scales = scales_of(self.perplexity)
         if fitting:
-            self._starts: list[Regression | None] = [None] * len(scales)
-
-        def solve_scale(scale: int, out: NDArray[np.float64] | None = None) -> Bandwidths:
-            perplexity = np.array([float(scales[scale])])
-            threads = effective_n_jobs(self.n_jobs)
-            problem = RowProblem(sq_distances, perplexity, indices, threads)
-            return self._solve_scale(problem, scale, fitting=fitting, out=out)
-
-        if self._multiscale():
-            return average(map(solve_scale, range(len(scales))), out)
-        return solve_scale(0, out)
+            self.starts_: list[Regression | None] = [None] * len(scales)
+        if not isinstance(self.perplexity, list | tuple):
+            return self._solve_scale(sq_distances, indices, 0, scales[0], fitting, out)
+        return average(
+            (
+                self._solve_scale(sq_distances, indices, scale, perplexity, fitting)
+                for scale, perplexity in enumerate(scales)
+            ),
+            out,
+        )
 
     def _solve_scale(
-        self, problem: RowProblem, scale: int, *, fitting: bool, out: NDArray[np.float64] | None
+        self,
+        sq_distances: NDArray[Any],
+        indices: NDArray[Any] | None,
+        scale: int,
+        perplexity: float,
+        fitting: bool,
+        out: NDArray[np.float64] | None = None,
     ) -> Bandwidths:
         order: str | Order = self.order
-        if problem.indices is None:
+        if indices is None:
             order = Bounds()  # rows that are not sorted tell the regression nothing
         elif not fitting:
-            order = self._starts[scale] or Bounds()  # independent of the other rows of the batch
+            order = self.starts_[scale] or Bounds()  # independent of the other rows of the batch
+        target = np.array([float(perplexity)])
         solution = solve(
-            problem,
+            RowProblem(sq_distances, target, indices, effective_n_jobs(self.n_jobs)),
             method=self.method,
             order=order,
             tol=self.tol,
@@ -169,14 +182,8 @@ class EntropicAffinities(BaseAffinities):
         )
         if fitting:
             start = solution.start
-            self._starts[scale] = start if start is not None and start.ranks else None
+            self.starts_[scale] = start if start is not None and start.ranks else None
         return solution
-
-    def _multiscale(self) -> bool:
-        return isinstance(self.perplexity, list | tuple)
-
-    def _default_n_neighbors(self) -> int:
-        return math.ceil(3.0 * max(scales_of(self.perplexity)))
 
     def _needs_sorted_rows(self) -> bool:
         return not (self.order in ("auto", "bounds") or isinstance(self.order, Bounds))
@@ -185,14 +192,14 @@ class EntropicAffinities(BaseAffinities):
         for perplexity in scales_of(self.perplexity):
             check_perplexity(perplexity, 1, k + bool(self.include_self))
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_parameters(self) -> int:
         for perplexity in scales_of(self.perplexity):
             check_perplexity(perplexity, 1, np.iinfo(np.int64).max)
         if not 0.0 < self.tol < 1.0:
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
         resolve_method(self.method)
         resolve_order(self.order)
+        return math.ceil(3.0 * max(scales_of(self.perplexity)))
 
 
 def entropic_affinities(

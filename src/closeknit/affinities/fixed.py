@@ -86,9 +86,10 @@ class FixedAffinities(BaseAffinities):
     ) -> Bandwidths:
         n = len(sq_distances)
         if self.sigma == "neighbor":
-            # A point itself is not its own first neighbour.
+            # A point itself is not its own first neighbour; rows with indices are sorted.
             place = self.rank - 1 + bool(self.include_self)
-            sigmas = np.sqrt(np.partition(sq_distances, place, axis=1)[:, place])
+            rows = sq_distances if indices is not None else np.partition(sq_distances, place)
+            sigmas = np.sqrt(rows[:, place])
         else:
             sigmas = np.full(n, float(self.sigma))
         with np.errstate(divide="ignore"):
@@ -101,9 +102,6 @@ class FixedAffinities(BaseAffinities):
         _core.affinities_at(d, betas, indices is not None, affinities, perplexities, threads)
         return Bandwidths(betas, sigmas, affinities, np.ones(n, np.int32), np.zeros(n, np.uint8))
 
-    def _default_n_neighbors(self) -> int:
-        return 90
-
     def _check_count(self, k: int) -> None:
         if self.sigma == "neighbor" and self.rank > k:
             raise ValueError(
@@ -111,8 +109,7 @@ class FixedAffinities(BaseAffinities):
                 "lower rank or use more neighbours"
             )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_parameters(self) -> int:
         if isinstance(self.sigma, str):
             if self.sigma != "neighbor":
                 raise ValueError(f"sigma={self.sigma!r} must be a positive number or 'neighbor'")
@@ -120,3 +117,4 @@ class FixedAffinities(BaseAffinities):
             raise ValueError(f"sigma={self.sigma} must be a positive number or 'neighbor'")
         if self.rank < 1:
             raise ValueError(f"rank={self.rank} must be at least 1")
+        return 90

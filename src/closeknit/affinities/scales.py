@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from closeknit.affinities.bandwidths import Bandwidths, Status
 
-__all__ = ["Mixture", "average", "scales_of"]
+__all__ = ["Mixture", "average"]
 
 
 @dataclass(frozen=True)
@@ -38,19 +37,6 @@ class Mixture:
     def converged(self) -> NDArray[np.bool_]:
         """Whether each row has the wanted perplexity at each scale."""
         return self.status == Status.CONVERGED
-
-
-def scales_of(perplexity: Any) -> tuple[float, ...]:
-    """Return the perplexities as numbers, whether one is given or a list of them."""
-    given = perplexity if isinstance(perplexity, list | tuple) else (perplexity,)
-    if not given:
-        raise ValueError("perplexity=[] is empty; give one number or a list of them")
-    if not all(isinstance(value, Real) for value in given):
-        raise ValueError(
-            f"perplexity must be one number or a list of them, one per scale, got {perplexity!r}; "
-            "solve_bandwidths takes one per point"
-        )
-    return tuple(given)
 
 
 def average(parts: Iterable[Bandwidths], out: NDArray[np.float64] | None = None) -> Mixture:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit._threads import effective_n_jobs
-from closeknit.neighbors._rows import candidate_distances
+from closeknit.neighbors import candidate_distances
 from closeknit.progress import listening
 
 __all__ = ["Density", "unheard"]

@@ -177,7 +177,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
         density = Density(
             X,
             affinities.sigmas_,
-            affinities._index,
+            affinities.index_,
             near.shape[1],
             self.n_jobs,
         )

@@ -91,7 +91,7 @@ class _Elastic(BaseEmbedding):
                 f"repulsive_weights={self.repulsive_weights!r} must be None (ones), 'distances' "
                 "or a matrix"
             )
-        from closeknit.affinities.dense import dense_sq_distances
+        from closeknit.neighbors import dense_sq_distances
 
         n = X.shape[0]
         if n > LARGEST_DENSE:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from closeknit.embeddings.out_of_sample import coinciding_points, new_affinities
+from closeknit.embeddings.out_of_sample import new_affinities
 
 __all__ = ["EmbeddingMixin"]
 
@@ -60,8 +60,8 @@ class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_new, n_components)
         """
         check_is_fitted(self)
-        out = self._place(new_affinities(self, X))
-        known = coinciding_points(self, X)
+        Q, known = new_affinities(self, X)
+        out = self._place(Q)
         out[known >= 0] = self.embedding_[known[known >= 0]]
         return out
 

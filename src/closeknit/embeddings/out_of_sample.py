@@ -14,14 +14,22 @@ from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
 from closeknit.repulsion._potential import Potential
 
-__all__ = ["coinciding_points", "new_affinities", "place", "weighted_means"]
+__all__ = ["new_affinities", "place", "weighted_means"]
 
 Array = NDArray[np.float64]
 
 
-def new_affinities(estimator: Any, X: Any) -> Any:
-    """Distributions of new points over the fitted ones, one row each."""
-    if estimator.affinity_estimator_ is None:
+def new_affinities(estimator: Any, X: Any) -> tuple[Any, NDArray[np.int64]]:
+    """Distributions of new points over the fitted ones, and which of these they coincide with.
+
+    Returns
+    -------
+    Q : csr_matrix of shape (n_new, n_samples)
+    matches : ndarray of shape (n_new,)
+        The fitted point at the same place as each new one, or -1.
+    """
+    affinity = estimator.affinity_estimator_
+    if affinity is None:
         Q = sparse.csr_matrix(
             validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
         )
@@ -32,22 +40,15 @@ def new_affinities(estimator: Any, X: Any) -> Any:
             raise ValueError(
                 f"row {int(np.argmin(sums > 0.0))} of the new affinities has no neighbour"
             )
-        return sparse.csr_matrix(sparse.diags(1.0 / sums) @ Q)
+        return sparse.csr_matrix(sparse.diags(1.0 / sums) @ Q), np.full(Q.shape[0], -1)
     X = validate_data(
         estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
     )
-    return sparse.csr_matrix(estimator.affinity_estimator_.transform(X))
-
-
-def coinciding_points(estimator: Any, X: Any) -> NDArray[np.int64]:
-    """For each new point the fitted point at the same place, or -1."""
-    find = getattr(estimator.affinity_estimator_, "coinciding_points", None)
-    if find is None:
-        return np.full(X.shape[0] if hasattr(X, "shape") else len(X), -1)
-    X = validate_data(
-        estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
-    )
-    return find(X)
+    if hasattr(affinity, "transform_and_match"):
+        Q, matches = affinity.transform_and_match(X)
+    else:
+        Q, matches = affinity.transform(X), np.full(X.shape[0], -1)
+    return sparse.csr_matrix(Q), matches
 
 
 def weighted_means(Q: Any, embedding: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from closeknit.affinities.dense import dense_sq_distances
+from closeknit.neighbors import dense_sq_distances
 
 __all__ = ["TAILS", "Sight", "make_sight"]
 

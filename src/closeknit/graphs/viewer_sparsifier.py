@@ -14,8 +14,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities._validation import check_perplexity
-from closeknit.affinities.scales import scales_of
+from closeknit.affinities import check_perplexity, scales_of
 from closeknit.exceptions import NoViewerWarning
 from closeknit.graphs._input import check_graph, entropic_graph
 from closeknit.graphs._select import keep_smallest, subgraph

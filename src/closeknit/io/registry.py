@@ -74,15 +74,14 @@ class Fitted:
 
 _AFFINITIES: Shapes = {
     "n_features_in_": "f",
-    "_n_features_out": "n",
     "affinities_": ("n", "n"),
     "sigmas_": None,  # (n,), or (n, number of perplexities) as the next three
     "betas_": None,
     "evaluations_": None,
     "converged_": None,
-    "_perplexities": None,
+    "scale_perplexities_": None,
     "neighbors_": None,
-    "_index": ("n", "f"),
+    "index_": ("n", "f"),
 }
 _EMBEDDING: Shapes = {
     "n_features_in_": None,
@@ -146,7 +145,7 @@ ESTIMATORS: Mapping[str, Fitted] = MappingProxyType(
     {
         fitted.cls.__name__: fitted
         for fitted in (
-            Fitted(EntropicAffinities, {**_AFFINITIES, "_starts": None}),
+            Fitted(EntropicAffinities, {**_AFFINITIES, "starts_": None}),
             Fitted(FixedAffinities, _AFFINITIES),
             Fitted(TSNE, _NORMALIZED),
             Fitted(SymmetricSNE, _NORMALIZED),
@@ -175,10 +174,8 @@ NOT_SAVED = ("_skl_callbacks",)
 #: Indices, and what they keep of the data they were fitted to; the data come first.
 INDICES: Mapping[type, tuple[str, ...]] = MappingProxyType(
     {
-        ExactIndex: ("_points",),
-        ApproximateIndex: ("_points", "_seed"),
-        PairwiseIndex: ("_X", "_params"),
-        PrecomputedIndex: ("_distances",),
+        cls: cls.saved_state
+        for cls in (ExactIndex, ApproximateIndex, PairwiseIndex, PrecomputedIndex)
     }
 )
 
@@ -198,9 +195,7 @@ PARTS: Mapping[type, Mapping[str, str]] = MappingProxyType(
 
 #: Where the small frozen objects are defined that parameters and results may be.
 _MODULES = (
-    "closeknit.affinities.base",
-    "closeknit.affinities.methods",
-    "closeknit.affinities.orders",
+    "closeknit.affinities",
     "closeknit.graphs.viewers",
     "closeknit.kernels",
     "closeknit.minimize",

@@ -116,8 +116,8 @@ def _index(entry: Any, value: Any, named: Any) -> Any:
         state = named(entry["state"])
         for name in INDICES[cls]:
             setattr(index, name, state[name])
-        if hasattr(index, "_build"):
-            index._build()
+        if hasattr(index, "restore_state"):
+            index.restore_state()
     return index
 
 
@@ -201,7 +201,7 @@ def _check_shapes(name: str, attributes: Mapping[str, Any], declared: Shapes) ->
 
 def _shape(value: Any) -> tuple[int, ...]:
     """The shape of an array, of an index's data, or of an estimator's affinities."""
-    names = ("affinities_", "_points", "_X", "_distances", "X")
+    names = ("affinities_", "points_", "distances_", "_X", "X")
     holder = next((getattr(value, name) for name in names if hasattr(value, name)), value)
     return tuple(holder.shape)
 

@@ -15,20 +15,25 @@ Indices differ in how they search, not in what they answer::
     PrecomputedIndex  distances or a graph given by the user
     EstimatorIndex    anything like scikit-learn's KNeighborsTransformer
 
-Euclidean searches turn a metric into plain squared distances (``_geometry.py``), put equal points
-in one place (``_distinct.py``) and leave the search to an engine (``_tree.py``,
-``_sketch_engine.py``, ``_sparse.py``). Distances that users see always come from one compiled
-kernel that sums squares of differences in float64.
+Euclidean searches turn a metric into plain squared distances (``geometry.py``), search equal points
+once (``_duplicates.py``) and leave the search to an engine (``_tree.py``, ``_sketch_engine.py``,
+``_sparse.py``). Distances that users see always come from one compiled kernel that sums squares of
+differences in float64 (``candidates.py``). Whole rows of distances come block by block
+(``dense.py``).
 """
 
+from closeknit.neighbors.candidates import candidate_distances, nearest_of
+from closeknit.neighbors.dense import AllPoints, dense_sq_distances
 from closeknit.neighbors.external import EstimatorIndex
 from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
+from closeknit.neighbors.points import check_data, check_n_neighbors, check_structure, seed_of
 from closeknit.neighbors.precomputed import PrecomputedIndex
-from closeknit.neighbors.result import Neighbors
+from closeknit.neighbors.result import Neighbors, check_answer
 from closeknit.neighbors.search import find_neighbors, fit_index, make_index
 
 __all__ = [
+    "AllPoints",
     "ApproximateIndex",
     "EstimatorIndex",
     "ExactIndex",
@@ -36,7 +41,15 @@ __all__ = [
     "Neighbors",
     "PairwiseIndex",
     "PrecomputedIndex",
+    "candidate_distances",
+    "check_answer",
+    "check_data",
+    "check_n_neighbors",
+    "check_structure",
+    "dense_sq_distances",
     "find_neighbors",
     "fit_index",
     "make_index",
+    "nearest_of",
+    "seed_of",
 ]

@@ -63,10 +63,14 @@ def make_cells(
     n_cells = 1 if one or n_samples < _ONE_CELL else int(2 * np.sqrt(n_samples))
     sample = values[np.sort(rng.choice(n_samples, min(n_samples, 48 * n_cells), replace=False))]
     centers = sample[np.sort(rng.choice(sample.shape[0], n_cells, replace=False))]
-    for _ in range(_ROUNDS if n_cells > 1 else 1):
-        centers = _means(sample, assign(sample, centers, n_threads), centers)
-    centers = centers[_chain(centers)]  # neighbouring cells get neighbouring numbers
-    members = assign(values, centers, n_threads)
+    if n_cells == 1:
+        centers = _means(sample, np.zeros(len(sample), dtype=np.int32), centers)
+        members = np.zeros(n_samples, dtype=np.int32)
+    else:
+        for _ in range(_ROUNDS):
+            centers = _means(sample, assign(sample, centers, n_threads), centers)
+        centers = centers[_chain(centers)]  # neighbouring cells get neighbouring numbers
+        members = assign(values, centers, n_threads)
     sq_gaps = np.empty(n_samples)
     for start in range(0, n_samples, 4096):  # chunks, so that no float64 copy is made
         chunk = slice(start, start + 4096)
@@ -137,7 +141,7 @@ def pack(
     n_cells: int,
     *,
     has_residual: bool,
-    addend: npt.NDArray[np.float64] | None = None,
+    sq_offsets: npt.NDArray[np.float64] | None = None,
 ) -> _core.Sketch:
     """Lay sketches out cell by cell in panels of 16, as the compiled kernel reads them.
 
@@ -147,7 +151,7 @@ def pack(
     members : (n_samples,) int32 array
     n_cells : int
     has_residual : bool
-    addend : (n_samples,) array, optional
+    sq_offsets : (n_samples,) array, optional
         Added to the squared distance to each point, in the sketch's units.
 
     Returns
@@ -166,7 +170,7 @@ def pack(
     flat_points[places] = order
     points = flat_points.reshape(n_panels, _PLACES)
     half_sq_norms = np.full(n_panels * _PLACES, np.inf, dtype=np.float32)
-    sq_norms = sketches.sq_norms if addend is None else sketches.sq_norms + addend
+    sq_norms = sketches.sq_norms if sq_offsets is None else sketches.sq_norms + sq_offsets
     half_sq_norms[places] = 0.5 * sq_norms[order]
     panels = np.empty((n_panels, n_coordinates, _PLACES), dtype=np.float32)
     for start in range(0, n_panels, 512):

@@ -8,9 +8,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from closeknit.neighbors._order import chunks, nearest_of, smallest_columns
+from closeknit._threads import chunks
+from closeknit.neighbors.candidates import nearest_of, smallest_columns
+from closeknit.neighbors.points import check_structure
 
-__all__ = ["from_arrays", "from_csr", "from_rectangle", "from_square", "to_csr"]
+__all__ = [
+    "check_distances",
+    "from_arrays",
+    "from_csr",
+    "from_rectangle",
+    "from_square",
+    "to_csr",
+]
 
 Parts: TypeAlias = tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.float64], int]
 
@@ -46,17 +55,22 @@ def from_csr(graph: Any, n_neighbors: int | None, *, drop_diagonal: bool = True)
             f"expected a sparse graph of distances, got {type(graph).__name__}; "
             "use Neighbors.from_distances for a dense matrix"
         )
+    check_structure(graph)
     graph = graph.tocsr()
     n_samples, n_targets = graph.shape
-    distances = np.asarray(graph.data, dtype=np.float64)
+    n_stored = int(graph.indptr[-1])
+    distances = np.asarray(graph.data[:n_stored], dtype=np.float64)
     rows = np.repeat(np.arange(n_samples), np.diff(graph.indptr))
-    _check_distances(distances, rows)
-    columns = graph.indices
+    columns = graph.indices[:n_stored]
+    check_distances(distances, rows)
+    _check_stored_once(rows, columns, graph)
     if drop_diagonal and n_samples == n_targets:
         others = columns != rows
         rows, columns, distances = rows[others], columns[others], distances[others]
-    order = np.lexsort((columns, distances, rows))
-    rows, columns, distances = rows[order], columns[order], distances[order]
+    step, same_row = np.diff(distances), np.diff(rows) == 0
+    if (same_row & ((step < 0) | ((step == 0) & (np.diff(columns) < 0)))).any():
+        order = np.lexsort((columns, distances, rows))
+        rows, columns, distances = rows[order], columns[order], distances[order]
     counts = np.bincount(rows, minlength=n_samples)
     place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     width = int(counts.max(initial=0)) if n_neighbors is None else n_neighbors
@@ -70,10 +84,11 @@ def from_csr(graph: Any, n_neighbors: int | None, *, drop_diagonal: bool = True)
     return indices, sq_distances, n_targets
 
 
-def from_arrays(
-    indices: npt.NDArray[Any], distances: npt.NDArray[Any], n_targets: int | None
-) -> Parts:
+def from_arrays(indices: npt.ArrayLike, distances: npt.ArrayLike, n_targets: int | None) -> Parts:
     """Clean up neighbours found elsewhere; see `Neighbors.from_arrays`."""
+    check_structure(indices)
+    check_structure(distances)
+    indices, distances = np.asarray(indices), np.asarray(distances)
     if indices.ndim != 2 or indices.shape != distances.shape:
         raise ValueError(
             "indices and distances must be matrices of one shape, "
@@ -92,7 +107,7 @@ def from_arrays(
     indices = indices.astype(np.int64)
     distances = distances.astype(np.float64)
     present = indices >= 0
-    _check_distances(distances[present], np.nonzero(present)[0])
+    check_distances(distances[present], np.nonzero(present)[0])
     self_indices = np.arange(n_samples) if n_targets is None else None
     result, sq_distances = nearest_of(indices, distances**2, width, self_indices)
     _check_distinct(result)
@@ -100,8 +115,10 @@ def from_arrays(
     return result[:, :used], sq_distances[:, :used], bound
 
 
-def from_square(distances: npt.NDArray[Any], n_neighbors: int | None) -> Parts:
+def from_square(distances: npt.ArrayLike, n_neighbors: int | None) -> Parts:
     """Select from a full matrix; see `Neighbors.from_distances`."""
+    check_structure(distances)
+    distances = np.asarray(distances)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
         raise ValueError(
             f"expected a square matrix of distances, got shape {distances.shape}; "
@@ -126,7 +143,7 @@ def from_rectangle(
         own = None if self_indices is None else self_indices[chunk]
         if own is not None:
             block[np.arange(len(block)), own] = np.inf
-        _check_distances(block.ravel(), np.repeat(np.arange(chunk.start, chunk.stop), n_targets))
+        check_distances(block, np.arange(chunk.start, chunk.stop))
         columns = smallest_columns(block, n_neighbors)
         nearest = np.take_along_axis(block, columns, axis=1)
         columns[np.isinf(nearest)] = -1
@@ -134,13 +151,37 @@ def from_rectangle(
     return indices, sq_distances, n_targets
 
 
-def _check_distances(distances: npt.NDArray[np.float64], rows: npt.NDArray[np.intp]) -> None:
-    bad = ~(distances >= 0)  # also true for NaN
-    if bad.any():
-        first = int(np.argmax(bad))
+def check_distances(distances: npt.NDArray[Any], rows: npt.NDArray[np.intp] | None = None) -> None:
+    """Refuse negative distances and NaN, naming the row.
+
+    Parameters
+    ----------
+    distances : array
+        Stored distances, or whole rows of them.
+    rows : (len(distances),) array, optional
+        What the rows are called.
+    """
+    good = distances >= 0  # False for NaN as well
+    if not good.all():
+        first = np.unravel_index(int(np.argmin(good)), good.shape)
+        row = first[0] if rows is None else rows[first[0]]
         raise ValueError(
-            f"row {rows[first]} has the distance {distances[first]}; "
-            "distances must be non-negative numbers"
+            f"row {row} has the distance {distances[first]}; distances must be non-negative numbers"
+        )
+
+
+def _check_stored_once(
+    rows: npt.NDArray[np.intp], columns: npt.NDArray[np.integer[Any]], graph: Any
+) -> None:
+    ordered = sp.csr_matrix(
+        (np.empty(len(columns), dtype=bool), columns.copy(), graph.indptr), shape=graph.shape
+    )
+    ordered.sort_indices()
+    if not ordered.has_canonical_format:
+        twice = np.flatnonzero((np.diff(ordered.indices) == 0) & (np.diff(rows) == 0))[0]
+        raise ValueError(
+            f"row {rows[twice]} stores the distance to point {ordered.indices[twice]} more than "
+            "once; sum_duplicates() would add the distances up, so decide which one counts"
         )
 
 

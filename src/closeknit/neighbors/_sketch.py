@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from closeknit import _core
-from closeknit.neighbors._rows import Data, as_rows
+from closeknit.neighbors.points import Data, as_rows, data_scale
 
 __all__ = ["MAX_COMPONENTS", "Sketcher", "Sketches", "principal_directions", "rounding_margin"]
 
@@ -59,15 +58,19 @@ class Sketcher:
     basis: npt.NDArray[np.float64] | None
     scale: float
 
-    @property
-    def has_residual(self) -> bool:
-        """Whether the last coordinate is the norm of the residual."""
-        return self.basis is not None
+    @classmethod
+    def of_all_coordinates(cls, X: Data, center: npt.NDArray[np.float64] | None = None) -> Sketcher:
+        """Make one that keeps the coordinates of dense points, centred and scaled."""
+        if center is None:
+            center = X.mean(axis=0, dtype=np.float64)
+        extremes = np.vstack([X.min(axis=0) - center, X.max(axis=0) - center])
+        return cls(center, None, data_scale(extremes, refuse=False))
 
     def __call__(self, X: Data, n_threads: int) -> Sketches:
-        """Sketch the rows of `X`."""
+        """Sketch the rows of `X`; those far beyond the fitted points get infinite norms."""
         basis = self.basis
-        values = self._cast(X) if basis is None else self._project(X, basis, n_threads)
+        with np.errstate(over="ignore"):
+            values = self._cast(X) if basis is None else self._project(X, basis, n_threads)
         sq_norms = np.einsum("ij,ij->i", values, values, dtype=np.float64)
         margin = rounding_margin(values.shape[1])
         return Sketches(values, sq_norms * (1.0 - margin) - np.finfo(np.float32).tiny)
@@ -121,14 +124,14 @@ def principal_directions(
 
     Parameters
     ----------
-    X : array or CSR matrix
+    X : array
     n_components : int
     rng : numpy.random.Generator
 
     Returns
     -------
     center : (n_features,) array
-        The mean of the sample; zero for sparse data, which centring would make dense.
+        The mean of the sample.
     basis : (n_features, n_components) array
         Orthonormal columns.
 
@@ -143,12 +146,8 @@ def principal_directions(
     n_samples, n_features = X.shape
     rows = np.sort(rng.choice(n_samples, min(n_samples, _SAMPLE), replace=False))
     sample = X[rows]
-    if sp.issparse(sample):
-        center = np.zeros(n_features)
-        sample = sample.astype(np.float64)
-    else:
-        center = sample.mean(axis=0, dtype=np.float64)
-        sample = sample - center
+    center = sample.mean(axis=0, dtype=np.float64)
+    sample = sample - center
     largest = abs(sample).max()
     if largest > 0:
         sample = sample * 2.0 ** -np.frexp(largest)[1]

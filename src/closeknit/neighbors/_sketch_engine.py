@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,24 +10,34 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from closeknit import _core
+from closeknit._threads import chunks
 from closeknit.neighbors._cells import Cells, assign, group_by_cell, make_cells, pack
-from closeknit.neighbors._engine import Found
-from closeknit.neighbors._plan import RESIDUAL_WEIGHT, SketchPlan, plan_sketches
-from closeknit.neighbors._report import Reporter
-from closeknit.neighbors._rows import Data, as_rows
-from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketches, rounding_margin
+from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketcher, Sketches, rounding_margin
+from closeknit.neighbors._sketch_settings import RESIDUAL_WEIGHT, choose_settings
+from closeknit.neighbors.candidates import (
+    Engine,
+    Found,
+    candidate_distances,
+    nearest_of,
+    smallest_columns,
+)
+from closeknit.neighbors.points import Data, as_rows
+from closeknit.progress import log, steps
 
 __all__ = ["SketchEngine"]
 
-_TASKS_PER_CALL = 64  # so that Ctrl-C is heard and progress is seen
+_TASKS_PER_CALL = 64  # so that Ctrl-C is answered and progress is seen
 _CALIBRATION_ROWS = 256
+# Points for each direction up to which finding directions takes longer than comparing all points.
+_FEW_PER_DIRECTION = 20
+_FAR = 2.0**100  # squared norms of sketches beyond which products in float32 may overflow
 
 
 @dataclass(frozen=True)
 class _Prepared:
-    """Everything a search of one n_neighbors needs."""
+    """Everything a search needs."""
 
-    plan: SketchPlan
+    sketcher: Sketcher
     sketches: Sketches
     cells: Cells
     packed: _core.Sketch
@@ -35,103 +45,154 @@ class _Prepared:
     n_candidates: int
 
 
-class SketchEngine:
-    """Search by sketches (see ``cpp/neighbors/kernels_search.cpp`` for how).
+class SketchEngine(Engine):
+    """Search by sketches; ``search_cells`` of the compiled core says how.
+
+    The first search builds what it needs for its number of neighbours. Searches for fewer use that
+    as it is; a search for more builds it anew.
 
     Parameters
     ----------
-    points : array or CSR matrix
-    addend : (n_samples,) array or None
-        Added to each point's squared distance.
+    points : array
+    sq_offsets : (n_samples,) array or None
+        Added to the squared distance to each point.
     target_recall : float or None
         The share of true neighbours to be found; None for all of them, proven.
     seed : int
     n_threads : int
-    report : Reporter
+    built_for : int, default=0
+        Neighbours, at least, to build it for.
     """
 
     def __init__(
         self,
         points: Data,
-        addend: npt.NDArray[np.float64] | None,
+        sq_offsets: npt.NDArray[np.float64] | None,
         target_recall: float | None,
         seed: int,
         n_threads: int,
-        report: Reporter,
+        built_for: int = 0,
     ) -> None:
-        self._points = points
-        self._addend = addend
+        super().__init__(points, n_threads)
+        self.built_for = built_for
+        self._sq_offsets = sq_offsets
         self._target_recall = target_recall
         self._seed = seed
-        self._n_threads = n_threads
-        self._report = report
-        self._prepared: tuple[int, _Prepared] | None = None
+        self._prepared: _Prepared | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the packed sketches; the next search makes them anew, to the same bits."""
-        return {**self.__dict__, "_prepared": None}
+        return {**super().__getstate__(), "_prepared": None}
 
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
     ) -> Found:
         """Find the nearest points; see `Engine.search`."""
-        prepared = self._prepare(n_neighbors)
         exact = self._target_recall is None
+        # New points may find one more: a fitted point, which is not its own neighbour, may be new.
+        if n_neighbors > self.built_for + (queries is not None and self.built_for > 0):
+            self.built_for, self._prepared = n_neighbors, None
+        if self._prepared is None:
+            # One BLAS thread: its rounding depends on their number, and the search on its rounding.
+            with threadpool_limits(1, "blas"):
+                self._prepared = self._build(self.built_for)
+        prepared = self._prepared
+        if exact:
+            prepared = replace(prepared, n_candidates=n_neighbors + n_neighbors // 2 + 8)
         if queries is None:
             everyone = np.arange(self._points.shape[0], dtype=np.int32)
             sketches, members = prepared.sketches, prepared.cells.members
             rows, own = self._points, everyone if exclude_self else None
         else:
-            sketches = prepared.plan.sketcher(queries, self._n_threads)
+            sketches = prepared.sketcher(queries, self._n_threads)
+            far = np.flatnonzero(~(sketches.sq_norms < _FAR))
+            if len(far):
+                return self._search_far(n_neighbors, queries, far)
             members = assign(sketches.values, prepared.cells.centers, self._n_threads)
             rows, own = queries, None
         indices, sq_distances = self._run(
-            prepared, rows, sketches, members, own, n_neighbors, exact, "search"
+            prepared, rows, sketches, members, own, n_neighbors, exact, "neighbours"
         )
-        if not exact:
-            short = np.flatnonzero(indices[:, -1] < 0)
-            if len(short):
-                self._report(f"completing {len(short)} rows exactly")
-                part = Sketches(sketches.values[short], sketches.sq_norms[short])
-                own_part = None if own is None else own[short]
-                indices[short], sq_distances[short] = self._run(
-                    prepared, rows[short], part, members[short], own_part, n_neighbors, True, "rest"
-                )
+        short = () if exact else np.flatnonzero(indices[:, -1] < 0)
+        if len(short):
+            log("%d rows have too few neighbours and are completed exactly", len(short))
+            part = Sketches(sketches.values[short], sketches.sq_norms[short])
+            indices[short], sq_distances[short] = self._run(
+                prepared,
+                rows[short],
+                part,
+                members[short],
+                None if own is None else own[short],
+                n_neighbors,
+                True,
+                "neighbours",
+            )
         return indices, sq_distances
 
-    def _prepare(self, n_neighbors: int) -> _Prepared:
-        if self._prepared is None or self._prepared[0] != n_neighbors:
-            # One BLAS thread: its rounding depends on their number, and the plan on its rounding.
-            with threadpool_limits(1, "blas"):
-                self._prepared = (n_neighbors, self._build(n_neighbors))
-        return self._prepared[1]
+    def _search_far(self, n_neighbors: int, queries: Data, far: npt.NDArray[np.intp]) -> Found:
+        """Search for queries of which some are too far off for sketches: those by all distances."""
+        indices = np.empty((queries.shape[0], n_neighbors), dtype=np.int32)
+        sq_distances = np.empty((queries.shape[0], n_neighbors))
+        n_points = self._points.shape[0]
+        everyone = np.arange(n_points)
+        for chunk in chunks(len(far), 32 * n_points):
+            rows = far[chunk]
+            all_sq_distances = candidate_distances(
+                queries[rows],
+                self._points_for(queries),
+                np.broadcast_to(everyone, (len(rows), n_points)),
+                sq_offsets=self._sq_offsets,
+                n_threads=self._n_threads,
+            )
+            columns = smallest_columns(all_sq_distances, n_neighbors)
+            nearest = np.take_along_axis(all_sq_distances, columns, axis=1)
+            indices[rows], sq_distances[rows] = nearest_of(columns, nearest, n_neighbors)
+        near = np.setdiff1d(np.arange(queries.shape[0]), far)
+        if len(near):
+            indices[near], sq_distances[near] = self.search(n_neighbors, queries[near])
+        return indices, sq_distances
 
     def _build(self, n_neighbors: int) -> _Prepared:
+        points, n_threads, recall = self._points, self._n_threads, self._target_recall
         rng = np.random.default_rng(self._seed)
-        plan = plan_sketches(self._points, n_neighbors, rng, self._n_threads, self._target_recall)
-        sketches = plan.sketcher(self._points, self._n_threads)
+        fewest = n_neighbors + n_neighbors // 4 + 8  # estimates of the nearest may be swapped
+        if points.shape[0] <= _FEW_PER_DIRECTION * min(points.shape[1], MAX_COMPONENTS):
+            sketcher = Sketcher.of_all_coordinates(points)
+            n_candidates = min(fewest, points.shape[0])
+        else:
+            settings = choose_settings(points, n_neighbors, fewest, rng, n_threads, recall)
+            sketcher, n_candidates = settings.sketcher, settings.n_candidates
+        sketches = sketcher(points, n_threads)
         # Sketches this long mean that no few directions matter; then cells do not help, either, and
         # one look at everything is the fastest exact search.
-        plain = self._target_recall is None and sketches.values.shape[1] > MAX_COMPONENTS + 1
-        cells = make_cells(sketches, rng, self._n_threads, one=plain)
+        plain = recall is None and sketches.values.shape[1] > MAX_COMPONENTS + 1
+        cells = make_cells(sketches, rng, n_threads, one=plain)
         n_cells = cells.centers.shape[0]
-        addend = None if self._addend is None else self._addend * plan.sketcher.scale**2
+        sq_offsets = None if self._sq_offsets is None else self._sq_offsets * sketcher.scale**2
         packed = pack(
             sketches,
             cells.members,
             n_cells,
-            has_residual=plan.sketcher.has_residual,
-            addend=addend,
+            has_residual=sketcher.basis is not None,
+            sq_offsets=sq_offsets,
         )
-        n_candidates = n_neighbors + n_neighbors // 2 + 8
-        n_probes = max(1, n_cells // 25)
-        prepared = _Prepared(plan, sketches, cells, packed, n_probes, n_candidates)
-        if self._target_recall is not None:
-            prepared = self._calibrate(prepared, n_neighbors, self._target_recall, rng)
-        self._report(
-            f"{sketches.values.shape[1]} of {self._points.shape[1]} coordinates, "
-            f"looking first into {prepared.n_probes} of {n_cells} cells, "
-            f"{prepared.n_candidates} candidates a row"
+        prepared = _Prepared(
+            sketcher,
+            sketches,
+            cells,
+            packed,
+            n_probes=max(1, n_cells // 25),
+            n_candidates=n_neighbors + n_neighbors // 2 + 8,
+        )
+        if recall is not None:
+            prepared = self._calibrate(prepared, n_neighbors, n_candidates, recall, rng)
+        log(
+            "%d of %d coordinates, %d of %d cells first, %d candidates per point",
+            sketches.values.shape[1],
+            points.shape[1],
+            prepared.n_probes,
+            n_cells,
+            prepared.n_candidates,
         )
         return prepared
 
@@ -139,6 +200,7 @@ class SketchEngine:
         self,
         prepared: _Prepared,
         n_neighbors: int,
+        n_candidates: int,
         target_recall: float,
         rng: np.random.Generator,
     ) -> _Prepared:
@@ -149,23 +211,16 @@ class SketchEngine:
         sketches = Sketches(prepared.sketches.values[sample], prepared.sketches.sq_norms[sample])
         own = sample.astype(np.int32)
         n_nearest = min(n_neighbors, n_samples - 1)
-        last = self._run(prepared, rows, sketches, members, own, n_nearest, True, "")[1][:, -1:]
-        # A sample flatters or slanders by chance; a quarter of the allowed loss stays in reserve.
+        last = self._run(prepared, rows, sketches, members, own, n_nearest, True)[1][:, -1:]
+        # A sample may be easier than the rest; a quarter of the allowed loss stays in reserve.
         wanted = target_recall + 0.25 * (1.0 - target_recall)
-        n_probes, n_candidates = max(1, n_cells // 64), prepared.plan.n_candidates
+        n_probes = max(1, n_cells // 64)
         while True:
-            trial = _Prepared(
-                prepared.plan,
-                prepared.sketches,
-                prepared.cells,
-                prepared.packed,
-                n_probes,
-                n_candidates,
-            )
-            found = self._run(trial, rows, sketches, members, own, n_nearest, False, "")[1]
+            trial = replace(prepared, n_probes=n_probes, n_candidates=n_candidates)
+            found = self._run(trial, rows, sketches, members, own, n_nearest, False)[1]
             recall = float(np.mean(found <= last))
             if recall >= wanted or (n_probes == n_cells and n_candidates == n_samples):
-                self._report(f"recall {recall:.4f} on {len(sample)} rows")
+                log("recall %.4f on %d rows", recall, len(sample))
                 return trial
             if n_probes < n_cells:
                 n_probes = min(n_cells, n_probes + max(1, n_probes // 3))
@@ -181,7 +236,7 @@ class SketchEngine:
         own: npt.NDArray[np.int32] | None,
         n_neighbors: int,
         exact: bool,
-        what: str,
+        stage: str | None = None,
     ) -> Found:
         n_queries = rows.shape[0]
         indices = np.empty((n_queries, n_neighbors), dtype=np.int32)
@@ -192,8 +247,8 @@ class SketchEngine:
             as_rows(rows), sketches.values, sketches.sq_norms, own, order, offsets
         )
         points = _core.SearchPoints(
-            rows=as_rows(self._points),
-            sq_offsets=self._addend,
+            rows=as_rows(self._points_for(rows)),
+            sq_offsets=self._sq_offsets,
             sketch=prepared.packed,
             centers=prepared.cells.packed_centers,
             cell_radii=prepared.cells.radii,
@@ -202,16 +257,18 @@ class SketchEngine:
         plan = _core.SearchPlan(
             n_probes=prepared.n_probes,
             n_candidates=prepared.n_candidates,
-            sketch_unit=prepared.plan.sketcher.scale**2,
+            sketch_unit=prepared.sketcher.scale**2,
             margin=rounding_margin(sketches.values.shape[1]),
             residual_weight=RESIDUAL_WEIGHT,
             exact=exact,
         )
         n_tasks = len(offsets) - 1
-        answers = (indices, sq_distances, evaluated)
-        for start in self._report.progress(what, range(0, n_tasks, _TASKS_PER_CALL)):
+        starts = range(0, n_tasks, _TASKS_PER_CALL)
+        for start in starts if stage is None else steps(stage, starts):
             tasks = (start, min(start + _TASKS_PER_CALL, n_tasks))
-            _core.search_cells(points, queries, plan, tasks, *answers, self._n_threads)
-        if exact and what:
-            self._report(f"{evaluated.mean():.0f} true distances a row")
+            _core.search_cells(
+                points, queries, plan, tasks, indices, sq_distances, evaluated, self._n_threads
+            )
+        if exact and stage is not None:
+            log("%.0f true distances per point", evaluated.mean())
         return indices, sq_distances

@@ -2,51 +2,51 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
-from closeknit.neighbors._engine import Found
-from closeknit.neighbors._order import chunks, nearest_of, smallest_columns
-from closeknit.neighbors._report import Reporter
-from closeknit.neighbors._rows import Data, candidate_distances
+from closeknit._threads import chunks, run_chunks
+from closeknit.neighbors.candidates import (
+    Engine,
+    Found,
+    candidate_distances,
+    nearest_of,
+    smallest_columns,
+)
+from closeknit.neighbors.points import Data
 
 __all__ = ["SparseEngine"]
 
 _MARGIN = 1e-12  # float64's error in ‖x‖² + ‖y‖² − 2⟨x, y⟩, relative to the norms, generously
 
 
-class SparseEngine:
+class SparseEngine(Engine):
     """Squared distances by expansion select, squared distances by differences decide.
 
     Parameters
     ----------
     points : CSR matrix
-    addend : (n_samples,) array or None
+    sq_offsets : (n_samples,) array or None
+        Added to the squared distance to each point.
     scale : float
         A power of two that brings the data near 1.
     n_threads : int
-    report : Reporter
     """
 
     def __init__(
         self,
         points: Data,
-        addend: np.ndarray[tuple[int], np.dtype[np.float64]] | None,
+        sq_offsets: np.ndarray[tuple[int], np.dtype[np.float64]] | None,
         scale: float,
         n_threads: int,
-        report: Reporter,
     ) -> None:
-        self._points = points
-        self._addend = addend
+        super().__init__(points, n_threads)
+        self._sq_offsets = sq_offsets
         self._scale = scale
         self._scaled = points.astype(np.float64) * scale
         self._transposed = self._scaled.T.tocsr()
         self._sq_norms = np.asarray(self._scaled.power(2).sum(axis=1)).ravel()
-        if addend is not None:
-            self._sq_norms = self._sq_norms + addend * scale**2
-        self._n_threads = n_threads
-        self._report = report
+        if sq_offsets is not None:
+            self._sq_norms = self._sq_norms + sq_offsets * scale**2
 
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
@@ -72,11 +72,9 @@ class SparseEngine:
                 rows[chunk], estimates, slack, n_neighbors
             )
 
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            parts = chunks(rows.shape[0], 64 * n_points)
-            running = [pool.submit(search_chunk, chunk) for chunk in parts]
-            for future in self._report.progress("sparse products", running):
-                future.result()
+        # A chunk of 64 million candidates takes less than a second, as an interrupt should.
+        parts = chunks(rows.shape[0], 64 * n_points)
+        run_chunks("neighbours", search_chunk, parts, self._n_threads)
         return indices, sq_distances
 
     def _decide(
@@ -90,15 +88,16 @@ class SparseEngine:
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
         todo = np.arange(rows.shape[0])
+        points = self._points_for(rows)
         n_candidates = min(n_points, n_neighbors + 8)
         while len(todo):
             here = estimates[todo]
             columns = smallest_columns(here, n_candidates)
             farthest = np.take_along_axis(here, columns, axis=1).max(axis=1)
             columns[np.isinf(np.take_along_axis(here, columns, axis=1))] = -1
-            exact = candidate_distances(rows[todo], self._points, columns, addend=self._addend)
+            exact = candidate_distances(rows[todo], points, columns, sq_offsets=self._sq_offsets)
             indices[todo], sq_distances[todo] = nearest_of(columns, exact, n_neighbors)
-            # Whoever was not a candidate is at least this far; else there may be nearer ones.
+            # A point that was no candidate is at least this far; else there may be nearer ones.
             last = sq_distances[todo, -1] * self._scale**2
             proven = (farthest - slack[todo] > last) | (n_candidates == n_points)
             todo = todo[~proven]

@@ -5,34 +5,30 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from closeknit.neighbors._engine import Found
-from closeknit.neighbors._order import chunks, nearest_of
-from closeknit.neighbors._report import Reporter
-from closeknit.neighbors._rows import candidate_distances
+from closeknit._threads import chunks, run_chunks
+from closeknit.neighbors.candidates import Engine, Found, candidate_distances, nearest_of
 
 __all__ = ["TreeEngine"]
 
 # The tree sums squares in another order than our kernel; distances this close may be ties.
 _TIE = 1.0 + 1e-12
+_ROWS = 512  # queries per chunk: well below a second
 
 
-class TreeEngine:
+class TreeEngine(Engine):
     """A k-d tree, with ties at the last place resolved by index.
 
     Parameters
     ----------
     points : (n_samples, n_features) array
     n_threads : int
-    report : Reporter
     """
 
-    def __init__(self, points: npt.NDArray[np.floating], n_threads: int, report: Reporter) -> None:
+    def __init__(self, points: npt.NDArray[np.floating], n_threads: int) -> None:
         from scipy.spatial import cKDTree
 
-        self._points = points
+        super().__init__(points, n_threads)
         self._tree = cKDTree(points)
-        self._n_threads = n_threads
-        self._report = report
 
     def search(
         self,
@@ -43,41 +39,30 @@ class TreeEngine:
     ) -> Found:
         """Find the nearest points; see `Engine.search`."""
         rows = self._points if queries is None else queries
+        points = self._points_for(rows)
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
-        parts = chunks(rows.shape[0], 48 * (n_neighbors + 2))
-        for chunk in self._report.progress("k-d tree", parts):
-            own = np.arange(chunk.start, chunk.stop) if exclude_self else None
-            indices[chunk], sq_distances[chunk] = self._search_chunk(rows[chunk], own, n_neighbors)
-        return indices, sq_distances
-
-    def _search_chunk(
-        self,
-        rows: npt.NDArray[np.floating],
-        own: npt.NDArray[np.intp] | None,
-        n_neighbors: int,
-    ) -> Found:
         n_points = self._tree.n
-        needed = n_neighbors + (own is not None)
-        indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
-        sq_distances = np.empty((rows.shape[0], n_neighbors))
-        todo = np.arange(rows.shape[0])
-        asked = min(n_points, needed + 1)
-        while len(todo):
-            distances, found = self._tree.query(
-                rows[todo], k=np.arange(1, asked + 1), workers=self._n_threads
-            )
-            found = np.where(found == n_points, -1, found)  # SciPy's mark for overflow
-            # One more than needed was asked: if it is no farther, it may belong in the answer,
-            # and so may others in the same place or at the same distance; ask again for more.
-            tied = (distances[:, -1] <= distances[:, needed - 1] * _TIE) & (asked < n_points)
-            done = todo[~tied]
-            exact = candidate_distances(
-                rows[done], self._points, found[~tied], n_threads=self._n_threads
-            )
-            indices[done], sq_distances[done] = nearest_of(
-                found[~tied], exact, n_neighbors, None if own is None else own[done]
-            )
-            todo = todo[tied]
-            asked = min(n_points, 2 * asked)
+        needed = n_neighbors + exclude_self
+
+        def search_chunk(chunk: slice) -> None:
+            todo = np.arange(chunk.start, chunk.stop)
+            asked = min(n_points, needed + 1)
+            while len(todo):
+                # On threads of our own: those of SciPy go on writing after an interrupt.
+                distances, found = self._tree.query(rows[todo], k=np.arange(1, asked + 1))
+                found = np.where(found == n_points, -1, found)  # SciPy's mark for overflow
+                # One more than needed was asked: if it is no farther, it may belong in the answer,
+                # and so may others in the same place or at the same distance; ask again for more.
+                tied = (distances[:, -1] <= distances[:, needed - 1] * _TIE) & (asked < n_points)
+                done = todo[~tied]
+                exact = candidate_distances(rows[done], points, found[~tied])
+                indices[done], sq_distances[done] = nearest_of(
+                    found[~tied], exact, n_neighbors, done if exclude_self else None
+                )
+                todo = todo[tied]
+                asked = min(n_points, 2 * asked)
+
+        parts = chunks(rows.shape[0], 48 * (n_neighbors + 2), _ROWS)
+        run_chunks("neighbours", search_chunk, parts, self._n_threads)
         return indices, sq_distances

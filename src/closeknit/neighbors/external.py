@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from closeknit.neighbors import _graph
-from closeknit.neighbors._validate import check_n_neighbors
+from closeknit.neighbors.points import check_n_neighbors
 from closeknit.neighbors.result import Neighbors
 
 __all__ = ["EstimatorIndex"]
@@ -33,8 +33,8 @@ class EstimatorIndex:
             estimator, "fit_transform"
         ):
             raise TypeError(
-                f"method={estimator!r} is neither 'auto', 'exact', 'approximate', an index nor an "
-                "estimator with fit and transform like sklearn.neighbors.KNeighborsTransformer"
+                f"neighbors={estimator!r} is neither 'auto', 'exact', 'approximate', an index nor "
+                "an estimator with fit and transform like sklearn.neighbors.KNeighborsTransformer"
             )
         self.estimator = estimator
 

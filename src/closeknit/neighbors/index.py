@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from closeknit._threads import effective_n_jobs
-from closeknit.neighbors._distinct import Places, find_places
-from closeknit.neighbors._engine import Engine
-from closeknit.neighbors._geometry import GEOMETRIES, Geometry
-from closeknit.neighbors._plan import data_scale
-from closeknit.neighbors._report import Reporter
-from closeknit.neighbors._rows import Data
+from closeknit.neighbors._duplicates import DuplicateGroups, find_duplicates, first_equal_rows
 from closeknit.neighbors._sketch_engine import SketchEngine
 from closeknit.neighbors._sparse import SparseEngine
 from closeknit.neighbors._tree import TreeEngine
-from closeknit.neighbors._validate import (
-    check_data,
-    check_finite_distances,
-    check_n_neighbors,
-    seed_of,
-)
+from closeknit.neighbors.candidates import Engine
+from closeknit.neighbors.geometry import GEOMETRIES, unknown_metric
+from closeknit.neighbors.points import Data, check_data, check_n_neighbors, data_scale, seed_of
 from closeknit.neighbors.result import Neighbors
+from closeknit.progress import log, shown
 
 __all__ = ["ApproximateIndex", "ExactIndex", "NeighborIndex"]
 
+Offsets: TypeAlias = npt.NDArray[np.float64] | None
 
-def _prefers_tree(n_features: int) -> bool:
-    """Whether a k-d tree beats sketches.
-
-    Measured at k = 30: the tree wins for 20,000 Gaussian points in 6 dimensions and loses in 8, on
-    covertype (10 dimensions, 140,000 points) by a factor 2.6, and on 300,000 points of a mixture in
-    10 dimensions by 3.6.
-    """
-    return n_features <= 7
+# Up to here a k-d tree beats sketches. Measured at k = 30: the tree wins for 20,000 Gaussian points
+# in 6 dimensions and loses in 8, on covertype (10 dimensions, 140,000 points) by a factor 2.6, and
+# on 300,000 points of a mixture in 10 dimensions by 3.6.
+_TREE_FEATURES = 7
 
 
 @runtime_checkable
 class NeighborIndex(Protocol):
-    """What every index can do."""
+    """What every index can do; any object with these methods may be passed as ``neighbors``."""
 
     def fit(self, X: Any) -> Self:
         """Take the points among which to search."""
@@ -56,29 +48,20 @@ class NeighborIndex(Protocol):
 
 
 class _EuclideanIndex(ABC):
-    """What exact and approximate search share: geometry, checks, crowded places."""
+    """What exact and approximate search share: geometry, checks, duplicates."""
 
-    def __init__(
-        self,
-        metric: str,
-        *,
-        n_jobs: int | None,
-        verbose: bool,
-    ) -> None:
-        if metric not in GEOMETRIES:
-            raise ValueError(
-                f"metric={metric!r} is unknown here; choose one of {', '.join(sorted(GEOMETRIES))}"
-            )
-        self.metric = metric
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    metric: str
+    n_jobs: int | None
+    verbose: bool
+
+    points_: Data
+    _engine: Engine
+    _duplicates: DuplicateGroups | None = None
+    _groups_duplicates: ClassVar[bool] = False
 
     @abstractmethod
-    def _make_engine(self, points: Data, n_threads: int, report: Reporter) -> Engine:
-        """Return what searches the points."""
-
-    def _find_places(self, points: Data, n_threads: int) -> Places | None:
-        return None
+    def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
+        """Return what searches the points, adding an offset to each squared distance."""
 
     def fit(self, X: Any) -> Self:
         """Take the points among which to search.
@@ -91,22 +74,24 @@ class _EuclideanIndex(ABC):
         -------
         self
         """
-        self._points: Data = GEOMETRIES[self.metric].points(check_data(X))
-        self._build()
+        to_points = GEOMETRIES[self.metric].to_points
+        X = check_data(X)
+        self.points_ = X if to_points is None else to_points(X)
+        with shown(self.verbose):
+            self.restore_state()
         return self
 
-    def _build(self) -> None:
-        """Derive everything else from the points; saved indices are loaded by this, too."""
-        n_threads = effective_n_jobs(self.n_jobs)
-        self._geometry: Geometry = GEOMETRIES[self.metric]
-        points = self._points
-        self._n_samples, self._n_features = points.shape
-        self._dtype = points.dtype
-        self._sparse = sp.issparse(points)
-        self._places = self._find_places(points, n_threads)
-        if self._places is not None:
-            points = points[self._places.first]
-        self._engine = self._make_engine(points, n_threads, Reporter(self.verbose))
+    def restore_state(self) -> None:
+        """Derive everything else from the points, after a fit and after loading."""
+        points, geometry = self.points_, GEOMETRIES[self.metric]
+        self._scale = data_scale(points)
+        if self._groups_duplicates:
+            n_threads = effective_n_jobs(self.n_jobs)
+            self._duplicates = find_duplicates(points, self._scale, n_threads)
+        if self._duplicates is not None:
+            points = points[self._duplicates.first]
+        sq_offsets = None if geometry.sq_offsets is None else geometry.sq_offsets(points)
+        self._engine = self._make_engine(points, sq_offsets)
 
     def self_neighbors(self, n_neighbors: int) -> Neighbors:
         """Find each fitted point's nearest other points.
@@ -119,13 +104,13 @@ class _EuclideanIndex(ABC):
         -------
         Neighbors
         """
-        n_neighbors = check_n_neighbors(n_neighbors, self._n_samples, exclude_self=True)
-        places = self._places
-        if places is None:
-            found = self._engine.search(n_neighbors, exclude_self=True)
-            return self._result(*found)
-        n_asked = min(n_neighbors + 1, len(places.first))
-        return self._result(*places.others_of(*self._engine.search(n_asked), n_neighbors))
+        k = check_n_neighbors(n_neighbors, self.points_.shape[0], exclude_self=True)
+        groups = self._duplicates
+        with shown(self.verbose):
+            if groups is None:
+                return self._result(*self._engine.search(k, exclude_self=True))
+            found = self._engine.search(min(k + 1, len(groups.first)))
+            return self._result(*groups.others_of(found, k))
 
     def query(self, X: Any, n_neighbors: int) -> Neighbors:
         """Find each new point's nearest fitted points; none is left out.
@@ -141,23 +126,56 @@ class _EuclideanIndex(ABC):
         Neighbors
             A row's answer does not depend on the other rows, to the last bit.
         """
-        X = check_data(X, self._n_features)
-        if sp.issparse(X) != self._sparse:
-            kinds = ("sparse", "dense") if self._sparse else ("dense", "sparse")
+        queries = self._queries(X)
+        k = check_n_neighbors(n_neighbors, self.points_.shape[0], exclude_self=False)
+        groups = self._duplicates
+        with shown(self.verbose):
+            if groups is None:
+                return self._result(*self._engine.search(k, queries))
+            found = self._engine.search(min(k, len(groups.first)), queries)
+            return self._result(*groups.points_of(found, k))
+
+    def equal_points(self, X: Any) -> npt.NDArray[np.int64]:
+        """For each new point the first fitted point equal to it, or -1.
+
+        Parameters
+        ----------
+        X : (n_queries, n_features) array-like or sparse matrix
+
+        Returns
+        -------
+        (n_queries,) array
+        """
+        queries = self._queries(X)
+        return first_equal_rows(queries, self.points_, self._scale, effective_n_jobs(self.n_jobs))
+
+    def _queries(self, X: Any) -> Data:
+        """Check new data and turn them into points as the engine takes them."""
+        X = check_data(X, self.points_.shape[1])
+        if sp.issparse(X) != sp.issparse(self.points_):
+            kinds = ("sparse", "dense") if sp.issparse(self.points_) else ("dense", "sparse")
             raise TypeError(f"the fitted data are {kinds[0]}, but X is {kinds[1]}; convert X")
-        n_neighbors = check_n_neighbors(n_neighbors, self._n_samples, exclude_self=False)
-        queries = self._geometry.points(X).astype(self._dtype, copy=False)
-        places = self._places
-        if places is None:
-            return self._result(*self._engine.search(n_neighbors, queries))
-        n_asked = min(n_neighbors, len(places.first))
-        found = self._engine.search(n_asked, queries)
-        return self._result(*places.points_of(*found, n_neighbors))
+        to_points = GEOMETRIES[self.metric].to_points
+        queries = X if to_points is None else to_points(X)
+        if queries.dtype == self.points_.dtype or queries.dtype == np.float32:
+            return queries.astype(self.points_.dtype, copy=False)
+        # Double precision is rounded to that of the points only where it loses nothing.
+        with np.errstate(over="ignore"):
+            rounded = queries.astype(np.float32)
+        changed = rounded != queries
+        lossy = changed.nnz > 0 if sp.issparse(changed) else changed.any()
+        return queries if lossy else rounded
 
     def _result(self, indices: Any, sq_distances: Any) -> Neighbors:
-        sq_distances = self._geometry.finish(sq_distances)
-        check_finite_distances(indices, sq_distances)
-        return Neighbors(indices, sq_distances, self._n_samples)
+        to_metric = GEOMETRIES[self.metric].to_metric
+        if to_metric is not None:
+            sq_distances = to_metric(sq_distances)
+        if not np.isfinite(sq_distances[:, -1]).all():  # the largest of each row
+            row = int(np.argmin(np.isfinite(sq_distances[:, -1])))
+            raise ValueError(
+                f"the squared distances of row {row} overflow; divide the data by a constant"
+            )
+        return Neighbors(indices, sq_distances, self.points_.shape[0])
 
 
 class ExactIndex(_EuclideanIndex):
@@ -188,6 +206,10 @@ class ExactIndex(_EuclideanIndex):
     array([[ 1., 10.]])
     """
 
+    #: What :func:`closeknit.io.save` keeps of a fitted index.
+    saved_state: ClassVar[tuple[str, ...]] = ("points_",)
+    _groups_duplicates = True
+
     def __init__(
         self,
         metric: str = "euclidean",
@@ -196,29 +218,28 @@ class ExactIndex(_EuclideanIndex):
         n_jobs: int | None = -1,
         verbose: bool = False,
     ) -> None:
-        super().__init__(metric, n_jobs=n_jobs, verbose=verbose)
+        if metric not in GEOMETRIES:
+            raise unknown_metric(metric)
         if algorithm not in ("auto", "tree", "sketch"):
             raise ValueError(
                 f"algorithm={algorithm!r} is unknown; choose 'auto', 'tree' or 'sketch'"
             )
+        self.metric = metric
         self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    def _find_places(self, points: Data, n_threads: int) -> Places | None:
-        return find_places(points, data_scale(points), n_threads)
-
-    def _make_engine(self, points: Data, n_threads: int, report: Reporter) -> Engine:
-        addend = self._geometry.addend(points)
+    def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
+        n_threads = effective_n_jobs(self.n_jobs)
         if sp.issparse(points):
-            report(f"exact search by sparse products, {points.shape[0]} points")
-            return SparseEngine(points, addend, data_scale(points), n_threads, report)
-        tree = self.algorithm == "tree"
-        if self.algorithm == "auto":
-            tree = _prefers_tree(points.shape[1])
-        if tree and addend is None:
-            report(f"exact search by a k-d tree, {points.shape[0]} points")
-            return TreeEngine(points, n_threads, report)
-        report(f"exact search by sketches, {points.shape[0]} points")
-        return SketchEngine(points, addend, None, 0, n_threads, report)
+            log("exact search by sparse products, %d points", points.shape[0])
+            return SparseEngine(points, sq_offsets, self._scale, n_threads)
+        few = self.algorithm == "auto" and points.shape[1] <= _TREE_FEATURES
+        if (few or self.algorithm == "tree") and sq_offsets is None:
+            log("exact search by a k-d tree, %d points", points.shape[0])
+            return TreeEngine(points, n_threads)
+        log("exact search by sketches, %d points", points.shape[0])
+        return SketchEngine(points, sq_offsets, None, 0, n_threads)
 
 
 class ApproximateIndex(_EuclideanIndex):
@@ -228,6 +249,10 @@ class ApproximateIndex(_EuclideanIndex):
     partition; their distances are exact. How many cells and candidates are needed is measured on a
     sample of rows whose neighbours are found exactly. Rows that would be left with too few
     neighbours are completed exactly. Sparse data are searched exactly throughout.
+
+    The first search builds the index for its number of neighbours; searches for fewer use it as it
+    is, and a search for more builds it anew. Which of the true neighbours are found can therefore
+    depend on the largest number asked for before.
 
     Parameters
     ----------
@@ -249,6 +274,9 @@ class ApproximateIndex(_EuclideanIndex):
     (500, 5)
     """
 
+    #: What :func:`closeknit.io.save` keeps of a fitted index.
+    saved_state: ClassVar[tuple[str, ...]] = ("points_", "seed_", "built_for_")
+
     def __init__(
         self,
         metric: str = "euclidean",
@@ -258,13 +286,17 @@ class ApproximateIndex(_EuclideanIndex):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(metric, n_jobs=n_jobs, verbose=verbose)
+        if metric not in GEOMETRIES:
+            raise unknown_metric(metric)
         if not 0.0 < target_recall < 1.0:
             raise ValueError(
                 f"target_recall={target_recall} must lie between 0 and 1; use ExactIndex for 1"
             )
+        self.metric = metric
         self.target_recall = target_recall
+        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any) -> Self:
         """Take the points among which to search.
@@ -277,14 +309,20 @@ class ApproximateIndex(_EuclideanIndex):
         -------
         self
         """
-        self._seed = seed_of(self.random_state)
+        self.seed_ = seed_of(self.random_state)
+        self.built_for_ = 0
         return super().fit(X)
 
-    def _make_engine(self, points: Data, n_threads: int, report: Reporter) -> Engine:
-        addend = self._geometry.addend(points)
+    def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
+        n_samples, n_threads = points.shape[0], effective_n_jobs(self.n_jobs)
         if sp.issparse(points):
             # On 20 newsgroups no sketch of up to 256 numbers told neighbours from others.
-            report(f"sparse rows are searched exactly, {points.shape[0]} points")
-            return SparseEngine(points, addend, data_scale(points), n_threads, report)
-        report(f"approximate search, recall {self.target_recall:g}, {points.shape[0]} points")
-        return SketchEngine(points, addend, self.target_recall, self._seed, n_threads, report)
+            log("sparse rows are searched exactly, %d points", n_samples)
+            return SparseEngine(points, sq_offsets, self._scale, n_threads)
+        log("approximate search, recall %g, %d points", self.target_recall, n_samples)
+        recall, built_for = self.target_recall, self.built_for_
+        return SketchEngine(points, sq_offsets, recall, self.seed_, n_threads, built_for)
+
+    def _result(self, indices: Any, sq_distances: Any) -> Neighbors:
+        self.built_for_ = getattr(self._engine, "built_for", 0)
+        return super()._result(indices, sq_distances)

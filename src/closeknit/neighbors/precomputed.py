@@ -1,14 +1,14 @@
-"""Search where there is nothing to search: distances or graphs the user has already."""
+"""Distances or graphs that the user has already, read as an index."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from closeknit.neighbors import _graph
-from closeknit.neighbors._validate import check_n_neighbors
+from closeknit.neighbors.points import check_n_neighbors, check_structure
 from closeknit.neighbors.result import Neighbors
 
 __all__ = ["PrecomputedIndex"]
@@ -26,6 +26,9 @@ class PrecomputedIndex:
     array([[1, 2]], dtype=int32)
     """
 
+    #: What :func:`closeknit.io.save` keeps of a fitted index.
+    saved_state: ClassVar[tuple[str, ...]] = ("distances_",)
+
     def fit(self, X: Any) -> Self:
         """Take the distances between the fitted points.
 
@@ -38,12 +41,13 @@ class PrecomputedIndex:
         -------
         self
         """
+        check_structure(X)
         X = X if sp.issparse(X) else np.asarray(X)
         if X.ndim != 2 or X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"metric='precomputed' needs a square matrix of distances, got shape {X.shape}"
             )
-        self._distances = X
+        self.distances_ = X
         return self
 
     def self_neighbors(self, n_neighbors: int) -> Neighbors:
@@ -57,11 +61,11 @@ class PrecomputedIndex:
         -------
         Neighbors
         """
-        n_samples = self._distances.shape[0]
+        n_samples = self.distances_.shape[0]
         n_neighbors = check_n_neighbors(n_neighbors, n_samples, exclude_self=True)
-        if sp.issparse(self._distances):
-            return Neighbors.from_graph(self._distances, n_neighbors)
-        return Neighbors.from_distances(self._distances, n_neighbors)
+        if sp.issparse(self.distances_):
+            return Neighbors.from_graph(self.distances_, n_neighbors)
+        return Neighbors.from_distances(self.distances_, n_neighbors)
 
     def query(self, X: Any, n_neighbors: int) -> Neighbors:
         """Take the neighbours of new points from their distances to the fitted ones.
@@ -75,8 +79,9 @@ class PrecomputedIndex:
         -------
         Neighbors
         """
-        n_samples = self._distances.shape[0]
+        n_samples = self.distances_.shape[0]
         n_neighbors = check_n_neighbors(n_neighbors, n_samples, exclude_self=False)
+        check_structure(X)
         X = X if sp.issparse(X) else np.asarray(X)
         if X.ndim != 2 or X.shape[1] != n_samples:
             raise ValueError(

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from closeknit.neighbors import _graph
 
-__all__ = ["Neighbors"]
+__all__ = ["Neighbors", "check_answer"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +55,32 @@ class Neighbors:
     n_targets: int
 
     def __post_init__(self) -> None:
-        dtype = np.int32 if self.n_targets <= np.iinfo(np.int32).max else np.int64
-        indices = np.asarray(self.indices, dtype=dtype).view()
-        sq_distances = np.asarray(self.sq_distances, dtype=np.float64).view()
+        indices, sq_distances = np.asarray(self.indices), np.asarray(self.sq_distances)
         if indices.ndim != 2 or indices.shape != sq_distances.shape:
             raise ValueError(
                 "indices and sq_distances must be matrices of one shape, "
                 f"got {indices.shape} and {sq_distances.shape}"
             )
+        if not np.issubdtype(indices.dtype, np.integer):
+            raise TypeError(f"indices must be integers, got {indices.dtype}")
+        # Compiled code trusts the indices, so they are checked before they become 32 bits.
+        outside = (indices < -1) | (indices >= self.n_targets)
+        if outside.any():
+            row, column = np.argwhere(outside)[0]
+            raise ValueError(
+                f"row {row} names point {indices[row, column]}, but there are only "
+                f"{self.n_targets} points"
+            )
+        sq_distances = sq_distances.astype(np.float64, copy=False).view()
+        ordered = sq_distances[:, 1:] >= sq_distances[:, :-1]
+        if not ((sq_distances[:, :1] >= 0).all() and ordered.all()):
+            good = (sq_distances[:, :1] >= 0).all(axis=1) & ordered.all(axis=1)
+            raise ValueError(
+                f"row {int(np.argmin(good))} has squared distances that are negative, NaN or not "
+                "in ascending order; Neighbors.from_arrays sorts them"
+            )
+        small = self.n_targets <= np.iinfo(np.int32).max
+        indices = indices.astype(np.int32 if small else np.int64, copy=False).view()
         indices.flags.writeable = False
         sq_distances.flags.writeable = False
         object.__setattr__(self, "indices", indices)
@@ -75,7 +93,7 @@ class Neighbors:
 
     @property
     def n_neighbors(self) -> int:
-        """How many neighbours a row has room for."""
+        """How many neighbours per point there is room for."""
         return int(self.indices.shape[1])
 
     @property
@@ -192,7 +210,7 @@ class Neighbors:
         array([[1],
                [0]], dtype=int32)
         """
-        return cls(*_graph.from_arrays(np.asarray(indices), np.asarray(distances), n_targets))
+        return cls(*_graph.from_arrays(indices, distances, n_targets))
 
     @classmethod
     def from_distances(cls, distances: npt.ArrayLike, n_neighbors: int | None = None) -> Neighbors:
@@ -216,4 +234,37 @@ class Neighbors:
                [0],
                [1]], dtype=int32)
         """
-        return cls(*_graph.from_square(np.asarray(distances), n_neighbors))
+        return cls(*_graph.from_square(distances, n_neighbors))
+
+
+def check_answer(found: Any, n_samples: int, n_targets: int, n_neighbors: int) -> Neighbors:
+    """Return what an index answered, if it is what was asked for; users may bring their own.
+
+    Parameters
+    ----------
+    found : object
+    n_samples, n_targets, n_neighbors : int
+        What was asked for.
+
+    Returns
+    -------
+    Neighbors
+
+    Examples
+    --------
+    >>> from closeknit.neighbors import check_answer, find_neighbors
+    >>> check_answer(find_neighbors([[0.0], [1.0], [3.0]], 1), 3, 3, 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: the index found 1 neighbours of 3 points among 3; asked for were 2 of 3 among 3
+    """
+    if not isinstance(found, Neighbors):
+        raise TypeError(
+            f"the index must answer with closeknit.neighbors.Neighbors, got {type(found).__name__}"
+        )
+    if (*found.indices.shape, found.n_targets) != (n_samples, n_neighbors, n_targets):
+        raise ValueError(
+            f"the index found {found.n_neighbors} neighbours of {found.n_samples} points among "
+            f"{found.n_targets}; asked for were {n_neighbors} of {n_samples} among {n_targets}"
+        )
+    return found

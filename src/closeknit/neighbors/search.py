@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from closeknit.neighbors._geometry import GEOMETRIES
-from closeknit.neighbors._report import Reporter
 from closeknit.neighbors.external import EstimatorIndex
+from closeknit.neighbors.geometry import GEOMETRIES
 from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.precomputed import PrecomputedIndex
 from closeknit.neighbors.result import Neighbors
+from closeknit.progress import log, shown
 
 __all__ = ["find_neighbors", "fit_index", "make_index"]
 
@@ -28,7 +28,7 @@ def find_neighbors(
     n_neighbors: int,
     *,
     metric: str | Callable[..., float] = "euclidean",
-    method: Any = "auto",
+    neighbors: Any = "auto",
     n_jobs: int | None = -1,
     random_state: Any = None,
     verbose: bool = False,
@@ -46,7 +46,7 @@ def find_neighbors(
     metric : str or callable
         "euclidean", "cosine", "inner_product", "precomputed", or any metric of
         `sklearn.metrics.pairwise_distances`.
-    method : {"auto", "exact", "approximate"}, index or estimator
+    neighbors : {"auto", "exact", "approximate"}, index or estimator
         "auto" is exact for up to 20,000 points, up to 12 features, sparse data and metrics that
         are not Euclidean in disguise, and approximate (recall 0.99) otherwise. An index is one of
         this package; an estimator is anything like KNeighborsTransformer. Both use their own
@@ -56,7 +56,7 @@ def find_neighbors(
     random_state : int, Generator, RandomState or None
         For approximate search.
     verbose : bool
-        Say on stderr what is done.
+        Whether to show on stderr what is done.
     metric_params : dict, optional
         Further arguments of the metric.
 
@@ -84,14 +84,15 @@ def find_neighbors(
     array([120., 164., 172., 176., 178.])
     """
     options = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
-    index = fit_index(X, metric, method, metric_params=metric_params, **options)
-    return index.self_neighbors(n_neighbors)
+    with shown(verbose):
+        index = fit_index(X, metric, neighbors, metric_params=metric_params, **options)
+        return index.self_neighbors(n_neighbors)
 
 
 def fit_index(
     X: Any,
     metric: str | Callable[..., float] = "euclidean",
-    method: Any = "auto",
+    neighbors: Any = "auto",
     *,
     verbose: bool = False,
     **options: Any,
@@ -101,7 +102,7 @@ def fit_index(
     Parameters
     ----------
     X : (n_samples, n_features) array-like or sparse matrix
-    metric, method, verbose, **options
+    metric, neighbors, verbose, **options
         As for `find_neighbors`.
 
     Returns
@@ -114,14 +115,18 @@ def fit_index(
     >>> fit_index([[0.0], [1.0], [3.0]]).query([[0.9]], 1).indices
     array([[1]], dtype=int32)
     """
-    if isinstance(method, str) and method == "auto" and metric in GEOMETRIES:
-        method = _choose(X, Reporter(verbose))
-    return make_index(metric, method, verbose=verbose, **options).fit(X)
+    with shown(verbose):
+        if isinstance(neighbors, str) and neighbors == "auto" and metric in GEOMETRIES:
+            n_samples, n_features = X.shape if hasattr(X, "shape") else np.shape(X)
+            few = n_samples <= _EXACT_SAMPLES or n_features <= _EXACT_FEATURES
+            neighbors = "exact" if few or sp.issparse(X) else "approximate"
+            log("neighbors='auto' means %r for %d × %d data", neighbors, n_samples, n_features)
+        return make_index(metric, neighbors, verbose=verbose, **options).fit(X)
 
 
 def make_index(
     metric: str | Callable[..., float] = "euclidean",
-    method: Any = "exact",
+    neighbors: Any = "exact",
     *,
     n_jobs: int | None = -1,
     random_state: Any = None,
@@ -133,7 +138,7 @@ def make_index(
     Parameters
     ----------
     metric : str or callable
-    method : {"exact", "approximate", "auto"}, index or estimator
+    neighbors : {"exact", "approximate", "auto"}, index or estimator
     n_jobs, random_state, verbose, metric_params
         As for `find_neighbors`.
 
@@ -148,41 +153,30 @@ def make_index(
     >>> index.query([[0.9, 0.1]], 2).indices
     array([[0, 1]], dtype=int32)
     """
-    if not isinstance(method, str):
-        return method if isinstance(method, NeighborIndex) else EstimatorIndex(method)
-    if method not in ("auto", "exact", "approximate"):
+    if not isinstance(neighbors, str):
+        return neighbors if isinstance(neighbors, NeighborIndex) else EstimatorIndex(neighbors)
+    if neighbors not in ("auto", "exact", "approximate"):
         raise ValueError(
-            f"method={method!r} is unknown; choose 'auto', 'exact', 'approximate', an index or an "
-            "estimator like sklearn.neighbors.KNeighborsTransformer"
+            f"neighbors={neighbors!r} is unknown; choose 'auto', 'exact', 'approximate', an index "
+            "or an estimator like sklearn.neighbors.KNeighborsTransformer"
         )
     if metric == "precomputed":
         return PrecomputedIndex()
     if metric == "minkowski" and (metric_params or {}).get("p", 2) == 2:
         metric = "euclidean"
     if isinstance(metric, str) and metric in GEOMETRIES:
-        if method == "approximate":
+        if neighbors == "approximate":
             return ApproximateIndex(
                 metric, n_jobs=n_jobs, random_state=random_state, verbose=verbose
             )
         return ExactIndex(metric, n_jobs=n_jobs, verbose=verbose)
     _check_metric(metric)
-    if method == "approximate":
+    if neighbors == "approximate":
         raise ValueError(
-            f"metric={metric!r} has no approximate search; use method='exact' or one of the "
+            f"metric={metric!r} has no approximate search; use neighbors='exact' or one of the "
             f"metrics {', '.join(sorted(GEOMETRIES))}"
         )
     return PairwiseIndex(metric, metric_params=metric_params, n_jobs=n_jobs, verbose=verbose)
-
-
-def _choose(X: Any, report: Reporter) -> str:
-    n_samples, n_features = X.shape if hasattr(X, "shape") else np.shape(X)
-    if n_samples <= _EXACT_SAMPLES or n_features <= _EXACT_FEATURES or sp.issparse(X):
-        chosen = "exact"
-    else:
-        chosen = "approximate"
-    kind = "sparse" if sp.issparse(X) else "dense"
-    report(f"method='auto' takes '{chosen}' for {n_samples} × {n_features} {kind} data")
-    return chosen
 
 
 def _check_metric(metric: Any) -> None:

@@ -101,7 +101,7 @@ def reproduce(
 
 
 def _neighbors(points: Points) -> Neighbors:
-    return find_neighbors(points.X, methods.N_NEIGHBORS, metric=points.metric, method="exact")
+    return find_neighbors(points.X, methods.N_NEIGHBORS, metric=points.metric, neighbors="exact")
 
 
 def _figure_1(report: Report, points: Points, scale: Scale) -> None:

@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.affinities import Density, MinimumSpanningTree, RandomOrder, solve_bandwidths
-from closeknit.affinities.orders import Plan, RowProblem
+from closeknit.affinities import (
+    Density,
+    MinimumSpanningTree,
+    RandomOrder,
+    RowProblem,
+    Traversal,
+    solve_bandwidths,
+)
 from closeknit.experiments.report import claim, new_figure, table
 from closeknit.neighbors import find_neighbors
 from closeknit.plotting import plot_embedding
@@ -31,19 +37,19 @@ class Square:
     betas : ndarray of shape (n_samples,)
     distances : ndarray of shape (n_samples,)
         To the K-th neighbour.
-    plans : dict of str to Plan
+    plans : dict of str to Traversal
     """
 
     X: NDArray[np.float64]
     betas: NDArray[np.float64]
     distances: NDArray[np.float64]
-    plans: dict[str, Plan]
+    plans: dict[str, Traversal]
 
 
 def uniform_square(n_samples: int = 1000) -> Square:
     """Points as in the paper, and the bandwidths over their 250 neighbours."""
     X = np.random.default_rng(SEED).uniform(size=(n_samples, 2))
-    found = find_neighbors(X, N_NEIGHBORS, method="exact")
+    found = find_neighbors(X, N_NEIGHBORS, neighbors="exact")
     d = found.sq_distances
     problem = RowProblem(d, np.array([PERPLEXITY]), found.indices)
     plans = {
@@ -73,7 +79,7 @@ def draw(square: Square) -> Any:
     return figure
 
 
-def _draw_tree(axes: Any, X: NDArray[np.float64], plan: Plan) -> None:
+def _draw_tree(axes: Any, X: NDArray[np.float64], plan: Traversal) -> None:
     from matplotlib.collections import LineCollection
 
     child = plan.parent >= 0
@@ -114,6 +120,6 @@ def describe(square: Square) -> str:
     )
 
 
-def _mean_jump(betas: NDArray[np.float64], plan: Plan) -> float:
+def _mean_jump(betas: NDArray[np.float64], plan: Traversal) -> float:
     child = plan.parent >= 0
     return float(np.abs(np.log(betas[plan.sequence[child]] / betas[plan.parent[child]])).mean())

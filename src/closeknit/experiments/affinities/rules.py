@@ -96,7 +96,7 @@ def _kept_sequence(Y: NDArray[np.float64], ring: int) -> float:
     """Share of points whose two nearest are the views before and after on their ring."""
     start, view = np.divmod(np.arange(len(Y)), ring)
     beside = np.stack([(view - 1) % ring, (view + 1) % ring], axis=1) + ring * start[:, None]
-    found = find_neighbors(Y, 2, method="exact").indices
+    found = find_neighbors(Y, 2, neighbors="exact").indices
     return float((np.sort(found, axis=1) == np.sort(beside, axis=1)).all(axis=1).mean())
 
 

@@ -1,17 +1,21 @@
-"""Checks shared by the functions that take rows of squared distances."""
+"""Checks of perplexities and of rows of squared distances."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_perplexity", "check_sq_distances"]
+from closeknit.neighbors import check_structure
+
+__all__ = ["check_perplexity", "check_sq_distances", "invalid_row", "scales_of"]
 
 
 def check_sq_distances(sq_distances: ArrayLike) -> NDArray[Any]:
     """Return a C-contiguous float32 or float64 matrix; NaNs are left to the solver to find."""
+    check_structure(sq_distances)
     d = np.asarray(sq_distances)
     if d.ndim != 2:
         raise ValueError(
@@ -29,7 +33,26 @@ def check_sq_distances(sq_distances: ArrayLike) -> NDArray[Any]:
 
 
 def check_perplexity(perplexity: float | ArrayLike, n: int, k: int) -> NDArray[np.float64]:
-    """Return the perplexity as an array of one entry, or of `n`."""
+    """Return the perplexity as an array of one entry, or of `n`.
+
+    Parameters
+    ----------
+    perplexity : float or array-like of shape (n,)
+    n : int
+        Number of rows.
+    k : int
+        Neighbours per row; the perplexity must be smaller.
+
+    Returns
+    -------
+    ndarray of shape (1,) or (n,)
+
+    Examples
+    --------
+    >>> from closeknit.affinities import check_perplexity
+    >>> check_perplexity(30, n=1000, k=90)
+    array([30.])
+    """
     try:
         values = np.atleast_1d(np.asarray(perplexity, dtype=np.float64))
     except (TypeError, ValueError) as error:
@@ -49,3 +72,40 @@ def check_perplexity(perplexity: float | ArrayLike, n: int, k: int) -> NDArray[n
             f"got {k}; use more neighbours or a lower perplexity"
         )
     return np.ascontiguousarray(values)
+
+
+def scales_of(perplexity: Any) -> tuple[float, ...]:
+    """Return the perplexities as numbers, whether one is given or a list of them.
+
+    Parameters
+    ----------
+    perplexity : float, or list or tuple of floats
+
+    Returns
+    -------
+    tuple of float
+
+    Examples
+    --------
+    >>> from closeknit.affinities import scales_of
+    >>> scales_of(30.0), scales_of([30.0, 200.0])
+    ((30.0,), (30.0, 200.0))
+    """
+    given = perplexity if isinstance(perplexity, list | tuple) else (perplexity,)
+    if not given:
+        raise ValueError("perplexity=[] is empty; give one number or a list of them")
+    for value in given:
+        if not isinstance(value, Real):
+            raise ValueError(
+                "perplexity must be one number or a list of them, one per scale, got "
+                f"{perplexity!r}; solve_bandwidths takes one per point"
+            )
+    return tuple(given)
+
+
+def invalid_row(row: int) -> ValueError:
+    """The error about a row that holds what no squared distance can be."""
+    return ValueError(
+        f"row {row} of the squared distances contains NaN or -inf; check the data for missing "
+        "values"
+    )

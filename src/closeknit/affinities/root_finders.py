@@ -5,35 +5,50 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-__all__ = ["METHODS", "Bisection", "Brent", "Euler", "Halley", "Newton", "Ridders", "RootFinder"]
+__all__ = [
+    "ROOT_FINDERS",
+    "Bisection",
+    "Brent",
+    "Euler",
+    "Halley",
+    "Newton",
+    "Ridders",
+    "RootFinder",
+]
 
 
 @dataclass(frozen=True)
 class RootFinder:
-    """A way to solve for one bandwidth; use one of the classes derived from it."""
+    """A way to solve for one bandwidth; use one of the classes derived from it.
 
-    _code: ClassVar[int]
+    Attributes
+    ----------
+    code : int
+        Its number in the compiled core.
+    """
+
+    code: ClassVar[int]
 
 
 @dataclass(frozen=True)
 class Bisection(RootFinder):
     """Halve the bracket given by the bounds until the tolerance is met."""
 
-    _code: ClassVar[int] = 0
+    code: ClassVar[int] = 0
 
 
 @dataclass(frozen=True)
 class Brent(RootFinder):
     """Brent's method (1973) on the bracket given by the bounds."""
 
-    _code: ClassVar[int] = 1
+    code: ClassVar[int] = 1
 
 
 @dataclass(frozen=True)
 class Ridders(RootFinder):
     """Ridders' method (1979) on the bracket given by the bounds."""
 
-    _code: ClassVar[int] = 2
+    code: ClassVar[int] = 2
 
 
 @dataclass(frozen=True)
@@ -56,24 +71,24 @@ class Newton(_DerivativeBased):
         the bracket is replaced by a bisection at once.
     """
 
-    _code: ClassVar[int] = 3
+    code: ClassVar[int] = 3
 
 
 @dataclass(frozen=True)
 class Halley(_DerivativeBased):
     """Halley's third-order method inside Algorithm 1; `max_inner` as for :class:`Newton`."""
 
-    _code: ClassVar[int] = 4
+    code: ClassVar[int] = 4
 
 
 @dataclass(frozen=True)
 class Euler(_DerivativeBased):
     """Euler's third-order method inside Algorithm 1; `max_inner` as for :class:`Newton`."""
 
-    _code: ClassVar[int] = 5
+    code: ClassVar[int] = 5
 
 
-METHODS: dict[str, type[RootFinder]] = {
+ROOT_FINDERS: dict[str, type[RootFinder]] = {
     "bisection": Bisection,
     "brent": Brent,
     "ridders": Ridders,
@@ -81,17 +96,3 @@ METHODS: dict[str, type[RootFinder]] = {
     "halley": Halley,
     "euler": Euler,
 }
-
-
-def resolve_method(method: str | RootFinder) -> RootFinder | None:
-    """Turn a name into a root finder; ``"auto"`` gives None."""
-    if isinstance(method, RootFinder):
-        return method
-    if method == "auto":
-        return None
-    if method in METHODS:
-        return METHODS[method]()
-    raise ValueError(
-        f"unknown method {method!r}; use 'auto', {', '.join(map(repr, METHODS))} "
-        "or an object such as closeknit.affinities.Halley()"
-    )

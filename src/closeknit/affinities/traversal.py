@@ -1,0 +1,141 @@
+"""What an order looks at, and what it makes of it: the sequence in which rows are solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["RUN_LENGTH", "Order", "RowProblem", "Traversal", "chain", "independent"]
+
+#: Rows that follow one another on one thread. The first of a run has no predecessor and starts
+#: from its bounds, which costs about three passes once in so many rows.
+RUN_LENGTH = 1024
+
+
+@dataclass(frozen=True)
+class RowProblem:
+    """What an order may look at.
+
+    Parameters
+    ----------
+    sq_distances : ndarray of shape (n_samples, n_neighbors)
+        Squared distances, rows sorted.
+    perplexity : ndarray of shape (1,) or (n_samples,)
+    indices : ndarray of shape (n_samples, n_neighbors) or None
+        Which points the distances belong to; the spanning tree needs them.
+    n_jobs : int
+        Number of threads.
+    """
+
+    sq_distances: NDArray[Any]
+    perplexity: NDArray[np.float64]
+    indices: NDArray[Any] | None = None
+    n_jobs: int = 1
+
+
+@dataclass(frozen=True)
+class Traversal:
+    """Wave after wave of runs; the runs of a wave are independent of each other.
+
+    Parameters
+    ----------
+    sequence : ndarray of shape (n_samples,)
+        The rows, in the order of processing.
+    parent : ndarray of shape (n_samples,)
+        For each position of the sequence the row whose root it starts from, or -1.
+    runs : ndarray
+        Offsets into the sequence.
+    waves : ndarray
+        Offsets into the runs.
+    starts : ndarray of shape (n_samples,), optional
+        β to start a row without a parent from, instead of the middle of its bounds.
+    """
+
+    sequence: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    runs: NDArray[np.int64]
+    waves: NDArray[np.int64]
+    starts: NDArray[np.float64] | None = None
+
+    def check(self, n: int) -> None:
+        """Raise a ValueError unless each of `n` rows comes once, and after its parent.
+
+        The compiled core relies on it.
+        """
+        for name in ("sequence", "parent", "runs", "waves"):
+            array = getattr(self, name)
+            if not (isinstance(array, np.ndarray) and array.dtype == np.int64 and array.ndim == 1):
+                raise ValueError(f"the order's {name} must be a one-dimensional array of int64")
+        if len(self.sequence) != n or len(self.parent) != n:
+            raise ValueError(
+                f"the order lays out {len(self.sequence)} rows with {len(self.parent)} parents, "
+                f"but there are {n} rows"
+            )
+        position = np.full(n, -1)
+        valid = (self.sequence >= 0) & (self.sequence < n)
+        position[self.sequence[valid]] = np.flatnonzero(valid)
+        if not (position >= 0).all():
+            raise ValueError(
+                f"the order leaves out row {int(np.argmin(position))}; its sequence must hold "
+                "each row once"
+            )
+        if not (_are_offsets(self.runs, n) and _are_offsets(self.waves, len(self.runs) - 1)):
+            raise ValueError("the order's runs and waves must ascend from 0 and cover all rows")
+        if not ((self.parent >= -1) & (self.parent < n)).all():
+            raise ValueError(f"the order's parents must be rows, or -1; there are {n} rows")
+        child = np.flatnonzero(self.parent >= 0)
+        before = position[self.parent[child]]
+        run = np.repeat(np.arange(len(self.runs) - 1), np.diff(self.runs))
+        wave = np.repeat(np.arange(len(self.waves) - 1), np.diff(self.waves))[run]
+        ready = (wave[before] < wave[child]) | ((run[before] == run[child]) & (before < child))
+        if not ready.all():
+            row = int(self.sequence[child[np.argmin(ready)]])
+            raise ValueError(
+                f"the order starts row {row} before its parent is solved; parents must come "
+                "earlier in the same run, or in an earlier wave"
+            )
+        if self.starts is not None and (
+            np.shape(self.starts) != (n,) or np.asarray(self.starts).dtype != np.float64
+        ):
+            raise ValueError(f"the order's starts must be {n} numbers of type float64")
+
+
+def _are_offsets(offsets: NDArray[np.int64], end: int) -> bool:
+    if len(offsets) == 0:
+        return False
+    return bool(offsets[0] == 0 and offsets[-1] == end and (np.diff(offsets) >= 0).all())
+
+
+@runtime_checkable
+class Order(Protocol):
+    """An order of processing."""
+
+    def plan(self, problem: RowProblem) -> Traversal:
+        """Lay out the rows of a problem."""
+        ...
+
+
+def _offsets(n: int, step: int) -> NDArray[np.int64]:
+    return np.append(np.arange(0, n, step, dtype=np.int64), np.int64(n))
+
+
+def chain(sequence: NDArray[Any]) -> Traversal:
+    """Each row starts from the one before it, in runs of fixed length."""
+    sequence = np.ascontiguousarray(sequence, dtype=np.int64)
+    parent = np.empty_like(sequence)
+    parent[1:] = sequence[:-1]
+    parent[::RUN_LENGTH] = -1
+    runs = _offsets(len(sequence), RUN_LENGTH)
+    return Traversal(sequence, parent, runs, np.array([0, len(runs) - 1], dtype=np.int64))
+
+
+def independent(n: int, starts: NDArray[np.float64] | None = None) -> Traversal:
+    """No row waits for another."""
+    runs = _offsets(n, RUN_LENGTH)
+    waves = np.array([0, len(runs) - 1], dtype=np.int64)
+    return Traversal(
+        np.arange(n, dtype=np.int64), np.full(n, -1, dtype=np.int64), runs, waves, starts
+    )

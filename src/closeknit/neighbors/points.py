@@ -1,0 +1,223 @@
+"""Points: as users give them, checked, and as the compiled core takes them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from closeknit import _core
+
+__all__ = [
+    "Data",
+    "as_rows",
+    "check_data",
+    "check_n_neighbors",
+    "check_structure",
+    "data_scale",
+    "seed_of",
+]
+
+Data: TypeAlias = Any  # an (n_samples, n_features) array or CSR matrix of float32 or float64
+
+_LARGEST = 1e153  # beyond it squares overflow, and below its inverse they underflow
+
+
+def as_rows(X: Data) -> _core.Rows:
+    """Wrap a float32 or float64 matrix, C-ordered or CSR, for the compiled core."""
+    if sp.issparse(X):
+        return _core.Rows(
+            np.ascontiguousarray(X.data),
+            np.ascontiguousarray(X.indptr, dtype=np.int64),
+            np.ascontiguousarray(X.indices, dtype=np.int32),
+            X.shape[1],
+        )
+    return _core.Rows(np.ascontiguousarray(X))
+
+
+def check_data(X: Any, n_features: int | None = None) -> Data:
+    """Return finite float32 or float64 data, C-ordered or CSR, copied only if necessary.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or sparse matrix
+    n_features : int, optional
+        What the fitted data have.
+
+    Returns
+    -------
+    array or CSR matrix
+
+    Examples
+    --------
+    >>> from closeknit.neighbors import check_data
+    >>> check_data([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    from sklearn.utils import check_array
+
+    check_structure(X)
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+    if sp.issparse(X) and not (X.has_canonical_format and X.has_sorted_indices):
+        X = X.copy()
+        X.sum_duplicates()
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"X has {X.shape[1]} features, but the fitted data have {n_features}")
+    return X
+
+
+def check_structure(X: Any) -> None:
+    """Refuse arrays with masked entries, and sparse matrices whose indices lead nowhere.
+
+    Compiled code trusts the structure of a sparse matrix, SciPy's as well as ours, so this comes
+    before anything else is done with it.
+
+    Parameters
+    ----------
+    X : object
+        Anything; only masked arrays and sparse matrices in CSR, CSC or COO format are looked at.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.neighbors import check_structure
+    >>> damaged = csr_matrix([[0.0, 1.0], [1.0, 0.0]])
+    >>> damaged.indices[0] = 7
+    >>> check_structure(damaged)
+    Traceback (most recent call last):
+        ...
+    ValueError: the sparse matrix of shape (2, 2) is damaged: column indices go up to 7
+    """
+    if np.ma.is_masked(X):
+        raise ValueError(
+            "the array has masked entries, whose values are not known; fill them in, or drop the "
+            "rows or columns that hold them"
+        )
+    kind = X.format if sp.issparse(X) else ""
+    problem = None
+    if kind in ("csr", "csc"):
+        n_rows = X.shape[kind == "csc"]
+        lengths = np.diff(X.indptr)
+        if len(X.indptr) != n_rows + 1 or X.indptr[0] != 0 or (lengths < 0).any():
+            problem = "its index pointers do not ascend from 0"
+        elif X.indptr[-1] > min(len(X.indices), len(X.data)):
+            problem = f"{X.indptr[-1]} entries are announced, {len(X.indices)} are there"
+        else:
+            names = ("row", "column")[:: -1 if kind == "csr" else 1]
+            problem = _out_of_range(X.indices, X.shape[kind == "csr"], names[0])
+    elif kind == "coo":
+        problem = _out_of_range(X.row, X.shape[0], "row")
+        problem = problem or _out_of_range(X.col, X.shape[1], "column")
+    if problem:
+        raise ValueError(f"the sparse matrix of shape {X.shape} is damaged: {problem}")
+
+
+def _out_of_range(indices: Any, bound: int, name: str) -> str | None:
+    if len(indices) and int(indices.min()) < 0:
+        return f"{name} indices go down to {indices.min()}"
+    if len(indices) and int(indices.max()) >= bound:
+        return f"{name} indices go up to {indices.max()}"
+    return None
+
+
+def data_scale(X: Data, *, refuse: bool = True) -> float:
+    """Return the power of two that brings the largest magnitude into [½, 1).
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+    refuse : bool
+        Whether to refuse data whose squared distances would overflow or underflow.
+
+    Returns
+    -------
+    float
+        1.0 if all values are zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data_scale(np.array([[3.0, -5.0]]))
+    0.125
+    """
+    values = X.data if sp.issparse(X) else X
+    largest = max(abs(float(values.max(initial=0.0))), abs(float(values.min(initial=0.0))))
+    if largest == 0.0:
+        return 1.0
+    if refuse and largest > _LARGEST:
+        if sp.issparse(X):
+            row = int(np.searchsorted(X.indptr, np.argmax(np.abs(X.data)), side="right")) - 1
+        else:
+            row = int(np.argmax(np.abs(X).max(axis=1)))
+        raise ValueError(
+            f"row {row} holds values beyond {_LARGEST:g}, whose squared distances overflow; "
+            "divide the data by a constant"
+        )
+    if refuse and largest < 1.0 / _LARGEST:
+        raise ValueError(
+            f"all values are smaller than {1.0 / _LARGEST:g}, so their squared distances "
+            "underflow; multiply the data by a constant"
+        )
+    return float(2.0 ** np.clip(-np.frexp(largest)[1], -500, 500))
+
+
+def check_n_neighbors(n_neighbors: Any, n_samples: int, *, exclude_self: bool) -> int:
+    """Return a number of neighbours that the points can provide.
+
+    Parameters
+    ----------
+    n_neighbors : int
+    n_samples : int
+        Points among which to search.
+    exclude_self : bool
+        Whether the query is one of them, and no neighbour of itself.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from closeknit.neighbors import check_n_neighbors
+    >>> check_n_neighbors(3, 4, exclude_self=True)
+    3
+    """
+    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, (int, np.integer)):
+        raise TypeError(f"n_neighbors must be an integer, got {n_neighbors!r}")
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors={n_neighbors} must be at least 1")
+    needed = int(n_neighbors) + exclude_self
+    if needed > n_samples:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} needs at least {needed} points, got {n_samples}; "
+            f"lower n_neighbors to {max(0, n_samples - exclude_self)} or add points"
+        )
+    return int(n_neighbors)
+
+
+def seed_of(random_state: Any) -> int:
+    """Turn scikit-learn's ``random_state`` into a seed; None is always the same seed.
+
+    Parameters
+    ----------
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from closeknit.neighbors import seed_of
+    >>> seed_of(7) == seed_of(7)
+    True
+    """
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(random_state).randint(2**31 - 1))
