@@ -1,10 +1,15 @@
-"""How many threads a call may use."""
+"""How many threads a call may use, and BLAS."""
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-__all__ = ["effective_n_jobs"]
+__all__ = ["effective_n_jobs", "single_threaded_blas"]
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
@@ -45,3 +50,61 @@ def _available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep BLAS and LAPACK on one thread inside the block.
+
+    With several they add up in another order for each number of threads, and on a busy machine
+    wait for each other far longer than a small product takes. The limit holds for the whole
+    process. Blocks may be nested and may overlap in several Python threads: the first one to be
+    entered sets the limit, the last one to be left restores what was before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with single_threaded_blas():
+    ...     (np.ones((2, 3)) @ np.ones((3, 2))).tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
+    _blas.enter()
+    try:
+        yield
+    finally:
+        _blas.leave()
+
+
+class _BlasLimit:
+    """Counts the blocks that want BLAS on one thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_blocks = 0
+        self._limit: Any = None
+        self._libraries: Any = None
+        self._n_modules = 0
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._n_blocks == 0:
+                self._limit = self._find_libraries().limit(limits=1)
+            self._n_blocks += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._n_blocks -= 1
+            if self._n_blocks == 0:
+                self._limit.restore_original_limits()
+
+    def _find_libraries(self) -> Any:
+        """Look for BLAS libraries, which takes milliseconds, only if more may have been loaded."""
+        if self._n_modules != len(sys.modules):
+            from threadpoolctl import ThreadpoolController
+
+            self._libraries = ThreadpoolController().select(user_api="blas")
+            self._n_modules = len(sys.modules)
+        return self._libraries
+
+
+_blas = _BlasLimit()

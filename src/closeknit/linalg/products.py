@@ -19,6 +19,16 @@ __all__ = ["inner", "multiply", "norm"]
 def multiply(matrix: csr_matrix, X: Array, n_jobs: int | None = -1) -> Array:
     """Return matrix @ X for a square matrix of float64, the same bits for any number of threads.
 
+    Parameters
+    ----------
+    matrix : csr_matrix of shape (n_samples, n_samples)
+    X : ndarray of shape (n_samples, n_columns)
+    n_jobs : int or None, default=-1
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_columns)
+
     Examples
     --------
     >>> import numpy as np
@@ -36,10 +46,26 @@ def multiply(matrix: csr_matrix, X: Array, n_jobs: int | None = -1) -> Array:
 
 
 def inner(a: Array, b: Array) -> float:
-    """Return ⟨a, b⟩, the sum over all entries."""
+    """Return ⟨a, b⟩, the sum over all entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.linalg import inner
+    >>> inner(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    11.0
+    """
     return float(np.einsum("i,i->", a.ravel(), b.ravel()))
 
 
 def norm(a: Array) -> float:
-    """Return the Frobenius norm of a."""
+    """Return the Frobenius norm of a.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.linalg import norm
+    >>> norm(np.array([[3.0, 4.0]]))
+    5.0
+    """
     return float(np.sqrt(inner(a, a)))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from closeknit import _core
+from closeknit._threads import single_threaded_blas
 from closeknit.neighbors._cells import Cells, assign, group_by_cell, make_cells, pack
 from closeknit.neighbors._engine import Found
 from closeknit.neighbors._plan import RESIDUAL_WEIGHT, SketchPlan, plan_sketches
@@ -102,7 +102,7 @@ class SketchEngine:
     def _prepare(self, n_neighbors: int) -> _Prepared:
         if self._prepared is None or self._prepared[0] != n_neighbors:
             # One BLAS thread: its rounding depends on their number, and the plan on its rounding.
-            with threadpool_limits(1, "blas"):
+            with single_threaded_blas():
                 self._prepared = (n_neighbors, self._build(n_neighbors))
         return self._prepared[1]
 

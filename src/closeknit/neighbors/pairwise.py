@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
-from closeknit._threads import effective_n_jobs
+from closeknit._threads import effective_n_jobs, single_threaded_blas
 from closeknit.neighbors import _graph
 from closeknit.neighbors._order import chunks
 from closeknit.neighbors._report import Reporter
@@ -136,7 +135,7 @@ class PairwiseIndex:
         # Chunks of one size on threads of our own: scikit-learn's n_jobs would cut the work, and
         # round its results, by the number of threads.
         parts = chunks(rows.shape[0], 64 * n_targets)
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
+        with single_threaded_blas(), ThreadPoolExecutor(n_threads) as pool:
             running = [pool.submit(search_chunk, chunk) for chunk in parts]
             for future in report.progress("distances", running):
                 future.result()
