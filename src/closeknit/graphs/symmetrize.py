@@ -36,15 +36,11 @@ def symmetrize(P: Any) -> Any:
     """
     if not sparse.issparse(P):
         P = np.asarray(P, dtype=np.float64)
-    if P.ndim != 2 or P.shape[0] != P.shape[1]:
-        raise ValueError(f"symmetrize needs a square matrix, got shape {P.shape}")
-    if not sparse.issparse(P):
+        if P.ndim != 2 or P.shape[0] != P.shape[1]:
+            raise ValueError(f"a graph must be square, got shape {P.shape}")
         return 0.5 * (P + P.T)
-    return _mean_with_transpose(canonical(P))
-
-
-def _mean_with_transpose(P: Any) -> Any:
-    T = P.T.tocsr()  # its rows come out in order
+    P = canonical(P, name="a graph")
+    T = P.T.tocsr()  # its rows are sorted
     n, threads = P.shape[0], effective_n_jobs(-1)
     rows = (P.indptr, P.indices, P.data, T.indptr, T.indices, T.data)
     counts = np.empty(n, dtype=P.indptr.dtype)
