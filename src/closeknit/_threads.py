@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 __all__ = ["effective_n_jobs", "single_threaded_blas"]
@@ -52,9 +51,8 @@ def _available_cores() -> int:
     return os.cpu_count() or 1
 
 
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Keep BLAS and LAPACK on one thread inside the block.
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """Keep BLAS and LAPACK on one thread inside a ``with`` block.
 
     With several they add up in another order for each number of threads, and on a busy machine
     wait for each other far longer than a small product takes. The limit holds for the whole
@@ -68,11 +66,7 @@ def single_threaded_blas() -> Iterator[None]:
     ...     (np.ones((2, 3)) @ np.ones((3, 2))).tolist()
     [[3.0, 3.0], [3.0, 3.0]]
     """
-    _blas.enter()
-    try:
-        yield
-    finally:
-        _blas.leave()
+    return _blas_limit
 
 
 class _BlasLimit:
@@ -85,26 +79,23 @@ class _BlasLimit:
         self._libraries: Any = None
         self._n_modules = 0
 
-    def enter(self) -> None:
+    def __enter__(self) -> None:
         with self._lock:
             if self._n_blocks == 0:
-                self._limit = self._find_libraries().limit(limits=1)
+                # Finding the libraries takes milliseconds; imports may have loaded more of them.
+                if self._n_modules != len(sys.modules):
+                    from threadpoolctl import ThreadpoolController
+
+                    self._libraries = ThreadpoolController().select(user_api="blas")
+                    self._n_modules = len(sys.modules)
+                self._limit = self._libraries.limit(limits=1)
             self._n_blocks += 1
 
-    def leave(self) -> None:
+    def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._n_blocks -= 1
             if self._n_blocks == 0:
                 self._limit.restore_original_limits()
 
-    def _find_libraries(self) -> Any:
-        """Look for BLAS libraries, which takes milliseconds, only if more may have been loaded."""
-        if self._n_modules != len(sys.modules):
-            from threadpoolctl import ThreadpoolController
 
-            self._libraries = ThreadpoolController().select(user_api="blas")
-            self._n_modules = len(sys.modules)
-        return self._libraries
-
-
-_blas = _BlasLimit()
+_blas_limit = _BlasLimit()

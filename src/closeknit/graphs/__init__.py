@@ -23,14 +23,13 @@ from closeknit.graphs.compare import (
 )
 from closeknit.graphs.dip import Dip, dip_modes, dip_statistic, dip_test
 from closeknit.graphs.entropic_sparsifier import EntropicSparsifier
-from closeknit.graphs.from_data import affinity_graph
+from closeknit.graphs.from_data import affinity_graph, symmetrize
 from closeknit.graphs.knn_sparsifier import KNNSparsifier
 from closeknit.graphs.laplacian import laplacian
 from closeknit.graphs.modes import find_modes, silverman_bandwidth
 from closeknit.graphs.resistance_sparsifier import ResistanceSparsifier
 from closeknit.graphs.resistances import effective_resistances
 from closeknit.graphs.spectra import laplacian_distance, spectrum_distance
-from closeknit.graphs.symmetrize import symmetrize
 from closeknit.graphs.viewer_sparsifier import ViewerSparsifier
 from closeknit.graphs.viewers import View
 

@@ -3,7 +3,7 @@
 ::
 
     canonical, check_weights, …  a graph as a CSR matrix in order                   (csr.py)
-    multiply, inner, norm        the same bits for any number of threads            (products.py)
+    multiply, inner, norm        the same bits for any number of threads
     keep_strongest, thin         fewer edges, for cheaper factors                   (strongest.py)
     factorize                    factors of Laplacians: dense, sparse, approximate  (factors.py)
     conjugate_gradients          inexact solutions of many columns
@@ -18,6 +18,9 @@ from closeknit.linalg.csr import (
     check_symmetric,
     check_weights,
     entry_rows,
+    inner,
+    multiply,
+    norm,
     row_sums,
     same_pattern,
     same_weights,
@@ -25,7 +28,6 @@ from closeknit.linalg.csr import (
 )
 from closeknit.linalg.eigenvectors import Eigenvectors, graph_eigenvectors
 from closeknit.linalg.factors import Factor, check_solver, choose_solver, factorize
-from closeknit.linalg.products import inner, multiply, norm
 from closeknit.linalg.strongest import keep_strongest, strongest_entries, take_entries, thin
 
 __all__ = [

@@ -78,8 +78,7 @@ class ApproximateCholesky:
     def __init__(
         self, matrix: csr_matrix, random_state: Any = 0, *, n_jobs: int | None = -1
     ) -> None:
-        self._n_jobs = n_jobs
-        self._set(*_split(matrix), _seed(random_state), None)
+        self._factorize(*_split(matrix), random_state, n_jobs)
 
     @classmethod
     def of_graph(
@@ -115,8 +114,7 @@ class ApproximateCholesky:
         array([1., 2.])
         """
         factor = cls.__new__(cls)
-        factor._n_jobs = n_jobs
-        factor._set(*_checked(weights, excess), _seed(random_state), None)
+        factor._factorize(*_checked(weights, excess), random_state, n_jobs)
         return factor
 
     def refreshed(self, weights: csr_matrix, excess: ArrayLike) -> ApproximateCholesky:
@@ -146,16 +144,26 @@ class ApproximateCholesky:
         array([1. , 1.5])
         """
         factor = type(self).__new__(type(self))
-        factor._n_jobs = self._n_jobs
-        factor._set(*_checked(weights, excess), self._seed, self._core)
+        factor._factorize(*_checked(weights, excess), self._seed, self._n_jobs, self._core)
         return factor
 
-    def _set(
-        self, weights: csr_matrix, excess: Array, seed: int, like: _core.ApproximateCholesky | None
+    def _factorize(
+        self,
+        weights: csr_matrix,
+        excess: Array,
+        random_state: Any,
+        n_jobs: int | None,
+        like: _core.ApproximateCholesky | None = None,
     ) -> None:
-        self._seed = seed
+        if not isinstance(random_state, int | np.integer):
+            from sklearn.utils import check_random_state
+
+            random_state = check_random_state(random_state).randint(2**63, dtype=np.uint64)
+        if not 0 <= random_state < 2**64:
+            raise ValueError(f"random_state={random_state!r} must be from 0 to 2**64 - 1")
+        self._n, self._n_jobs, self._seed = len(excess), n_jobs, int(random_state)
         self._core = _core.approximate_cholesky(
-            weights.indptr, weights.indices, weights.data, excess, seed, like
+            weights.indptr, weights.indices, weights.data, excess, self._seed, like
         )
 
     @property
@@ -189,24 +197,13 @@ class ApproximateCholesky:
         array([ 0.5, -0.5])
         """
         columns = np.ascontiguousarray(rhs, dtype=np.float64)
-        n = len(self.order)
-        if columns.ndim not in (1, 2) or len(columns) != n:
-            raise ValueError(f"rhs has shape {columns.shape}, but there are {n} points")
         shape = columns.shape
-        columns = columns.reshape(n, 1 if len(shape) == 1 else shape[1])
+        if len(shape) not in (1, 2) or shape[0] != self._n:
+            raise ValueError(f"rhs has shape {shape}, but there are {self._n} points")
+        columns = columns.reshape(self._n, 1 if len(shape) == 1 else shape[1])
         out = np.empty_like(columns)
         self._core.solve(columns, out, effective_n_jobs(self._n_jobs))
         return out.reshape(shape)
-
-
-def _seed(random_state: Any) -> int:
-    if not isinstance(random_state, int | np.integer):
-        from sklearn.utils import check_random_state
-
-        random_state = check_random_state(random_state).randint(2**63, dtype=np.uint64)
-    if not 0 <= random_state < 2**64:
-        raise ValueError(f"random_state={random_state!r} must be from 0 to 2**64 - 1")
-    return int(random_state)
 
 
 def _split(matrix: csr_matrix) -> tuple[csr_matrix, Array]:

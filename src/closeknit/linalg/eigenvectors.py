@@ -23,8 +23,7 @@ from sklearn.utils import check_random_state
 from closeknit._threads import single_threaded_blas
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.linalg.approximate_cholesky import ApproximateCholesky
-from closeknit.linalg.csr import Array, canonical, row_sums
-from closeknit.linalg.products import multiply
+from closeknit.linalg.csr import Array, canonical, multiply, row_sums
 from closeknit.linalg.strongest import thin
 from closeknit.linalg.subspace import Subspace
 from closeknit.progress import report
@@ -142,13 +141,18 @@ def graph_eigenvectors(
     wanted = n_vectors - n_zero
     found = _Found(np.empty(0), np.empty((n, 0)), 0, "converged")
     if wanted:
+        scale = sparse.diags(1.0 / roots)
+        A = csr_matrix(scale @ W @ scale)
         with single_threaded_blas():  # for bits that do not depend on the number of its threads
             if n <= max(DENSE, 5 * n_vectors):
-                found = _direct(W, roots, kernel, wanted)
+                found = _direct(A, kernel, wanted)
             else:
                 rng = check_random_state(random_state)
                 report("eigenvectors", 0, 100)
-                found = _Iteration(W, roots, kernel, rng, n_jobs).run(wanted, tol, max_iter)
+                factor = ApproximateCholesky.of_graph(
+                    thin(W, N_NEIGHBORS, n_jobs=n_jobs), np.zeros(n), n_jobs=n_jobs
+                )
+                found = _Iteration(A, roots, kernel, factor, n_jobs).run(wanted, tol, max_iter, rng)
     if found.stopped_because != "converged":
         interrupted = found.stopped_because == "interrupted"
         limit = f"{found.n_iter} iterations" if interrupted else f"max_iter={max_iter} iterations"
@@ -183,13 +187,8 @@ def _kernel(W: csr_matrix, roots: Array) -> tuple[NDArray[np.int64], csr_matrix]
     return component, csr_matrix((entries, component, np.arange(n + 1)), shape=(n, count))
 
 
-def _normalized(W: csr_matrix, roots: Array) -> csr_matrix:
-    scale = sparse.diags(1.0 / roots)
-    return csr_matrix(scale @ W @ scale)
-
-
-def _direct(W: csr_matrix, roots: Array, kernel: csr_matrix, wanted: int) -> _Found:
-    matrix = -_normalized(W, roots).toarray()
+def _direct(A: csr_matrix, kernel: csr_matrix, wanted: int) -> _Found:
+    matrix = -A.toarray()
     matrix[np.diag_indices_from(matrix)] += 1.0
     # Eigenvalues lie in [0, 2]: those of the kernel, which is known, are moved beyond.
     matrix += 4.0 * (kernel @ kernel.T).toarray()
@@ -201,41 +200,35 @@ class _Iteration:
     """Locally optimal block preconditioned iterations, orthogonal to the kernel."""
 
     def __init__(
-        self, W: csr_matrix, roots: Array, kernel: csr_matrix, rng: Any, n_jobs: int | None
+        self,
+        A: csr_matrix,
+        roots: Array,
+        kernel: csr_matrix,
+        factor: ApproximateCholesky,
+        n_jobs: int | None,
     ) -> None:
-        self._n_jobs = n_jobs
-        self._A = _normalized(W, roots)
+        self._A = A
         self._root = roots[:, None]
         self._kernel = kernel
         self._kernel_t = kernel.T.tocsr()
-        self._factor = ApproximateCholesky.of_graph(
-            thin(W, N_NEIGHBORS, n_jobs=n_jobs), np.zeros(len(roots)), n_jobs=n_jobs
-        )
-        self._rng = rng
+        self._factor = factor
+        self._n_jobs = n_jobs
 
     def _apply(self, V: Array) -> Array:
         return V - multiply(self._A, V, self._n_jobs)
-
-    def _precondition(self, R: Array) -> tuple[Array, Array]:
-        """T R for T ≈ A⁻¹, and the diagonal of RᵀTR; overwrites `R`."""
-        R *= self._root
-        H = self._factor.solve(R)
-        energies = np.einsum("ij,ij->j", R, H)
-        H *= self._root
-        return self._project(H), energies
 
     def _project(self, V: Array) -> Array:
         """Make `V` orthogonal to the kernel, in place."""
         V -= self._kernel @ (self._kernel_t @ V)
         return V
 
-    def run(self, wanted: int, tol: float, max_iter: int) -> _Found:
+    def run(self, wanted: int, tol: float, max_iter: int, rng: Any) -> _Found:
         n, n_zero = self._kernel.shape
         # More vectors than are wanted: convergence depends on the gap behind the last of all.
         size = min(wanted + max(4, wanted // 2), n - n_zero)
-        X = self._project(self._rng.standard_normal((n, size)))
+        X = self._project(rng.standard_normal((n, size)))
         space = Subspace(X, self._apply(X), self._n_jobs)
-        progress = _Decades(tol)
+        first = done = 0.0
         best = _Found(space.values, X, 0, "max_iter")
         try:
             for n_iter in range(max_iter + 1):
@@ -243,16 +236,24 @@ class _Iteration:
                 best = _Found(space.values[:wanted], space.vectors[:, :wanted], n_iter, "max_iter")
                 R, squares = space.residuals()
                 nonzero = squares > ROUNDING**2
-                H, energies = self._precondition(_columns(R, nonzero))
+                R = _columns(R, nonzero)
+                R *= self._root
+                H = self._factor.solve(R)
                 # An eigenvalue is too large by about the energy of its vector's error, rᵀTr.
+                energies = np.einsum("ij,ij->j", R, H)
                 errors = np.zeros(size)
                 errors[nonzero] = np.sqrt(energies / np.maximum(space.values[nonzero], TINY))
                 active = errors > tol
-                progress.report(errors[:wanted])
+                # How far the largest error has come down towards the tolerance, in decades.
+                decades = math.log10(max(float(errors[:wanted].max()), tol) / tol)
+                first = max(first, decades)
+                done = max(done, 1.0 - decades / first) if first > 0.0 else done
+                report("eigenvectors", round(100.0 * done), 100)
                 if not active[:wanted].any():
                     return best._replace(stopped_because="converged")
                 if n_iter < max_iter:
-                    H = _columns(H, active[nonzero])
+                    H *= self._root
+                    H = _columns(self._project(H), active[nonzero])
                     space.orthogonalize(H)
                     space.improve(H, self._apply(H), active)
         except KeyboardInterrupt:
@@ -260,22 +261,6 @@ class _Iteration:
                 raise
             return best._replace(stopped_because="interrupted")
         return best
-
-
-class _Decades:
-    """Reports how far the largest error has come down towards the tolerance, in decades."""
-
-    def __init__(self, tol: float) -> None:
-        self._tol = tol
-        self._first = self._done = 0.0
-
-    def report(self, errors: Array) -> None:
-        worst = max(float(errors.max(initial=0.0)), self._tol)
-        decades = math.log10(worst / self._tol)
-        self._first = max(self._first, decades)
-        if self._first > 0.0:
-            self._done = max(self._done, 1.0 - decades / self._first)
-        report("eigenvectors", round(100.0 * self._done), 100)
 
 
 def _columns(A: Array, wanted: NDArray[np.bool_]) -> Array:

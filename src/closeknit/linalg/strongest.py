@@ -152,9 +152,10 @@ def thin(
     >>> thin(square, n_neighbors=1).nnz  # two strong pairs, connected by the weak edges
     8
     """
-    kept = keep_strongest(weights, n_neighbors, n_jobs)
-    if kept.nnz == weights.nnz:
+    positions = strongest_entries(canonical(weights), n_neighbors, n_jobs)
+    if positions is None or len(positions) == weights.nnz:
         return weights
+    kept = take_entries(weights, positions)
     _, piece = connected_components(kept, directed=False)
     between = np.flatnonzero(piece[entry_rows(weights)] != piece[weights.indices])
     if not len(between):

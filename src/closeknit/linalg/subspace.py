@@ -76,18 +76,18 @@ class Subspace:
             np.subtract(self._images[rows, :size], R, out=R)
             return np.einsum("ij,ij->j", R, R)
 
-        return out, _total(self._for_rows(subtract))
+        return out, np.add.reduce(self._for_rows(subtract))
 
     def orthogonalize(self, H: Array) -> None:
         """Make `H` orthogonal to X and its columns of unit length, in place."""
         X = self._basis[:, : self._size]
-        shares = _total(self._for_rows(lambda rows: X[rows].T @ H[rows]))
+        shares = np.add.reduce(self._for_rows(lambda rows: X[rows].T @ H[rows]))
 
         def subtract(rows: slice) -> Array:
             H[rows] -= X[rows] @ shares
             return np.einsum("ij,ij->j", H[rows], H[rows])
 
-        lengths = np.sqrt(_total(self._for_rows(subtract)))
+        lengths = np.sqrt(np.add.reduce(self._for_rows(subtract)))
         H /= np.where(lengths > 0.0, lengths, 1.0)
 
     def improve(self, H: Array, AH: Array, active: NDArray[np.bool_]) -> None:
@@ -111,7 +111,7 @@ class Subspace:
         products = self._for_rows(
             lambda rows: np.stack([S[rows].T @ S[rows], S[rows].T @ AS[rows]])
         )
-        gram, form = _total(products)
+        gram, form = np.add.reduce(products)
         with single_threaded_blas():
             mix, self.values = _ritz(gram, form, size)
         self._n_steps = int(np.count_nonzero(active))
@@ -133,10 +133,6 @@ class Subspace:
                 return [work(rows) for rows in pieces]
             with ThreadPoolExecutor(self._n_threads) as pool:
                 return list(pool.map(work, pieces))
-
-
-def _total(parts: list[Array]) -> Array:
-    return np.asarray(np.add.reduce(parts))
 
 
 def _ritz(gram: Array, form: Array, size: int) -> Any:
