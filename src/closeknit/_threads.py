@@ -88,6 +88,7 @@ class _BlasLimit:
 
                     self._libraries = ThreadpoolController().select(user_api="blas")
                     self._n_modules = len(sys.modules)
+                _take_control()
                 self._limit = self._libraries.limit(limits=1)
             self._n_blocks += 1
 
@@ -95,7 +96,21 @@ class _BlasLimit:
         with self._lock:
             self._n_blocks -= 1
             if self._n_blocks == 0:
+                _take_control()
                 self._limit.restore_original_limits()
+                _take_control()
+
+
+def _take_control() -> None:
+    """Let this thread, whichever it is, set OpenBLAS's limit.
+
+    Recent versions of threadpoolctl let only the thread do so that did it first.
+    """
+    import threadpoolctl
+
+    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 _blas_limit = _BlasLimit()
