@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from closeknit._threads import single_threaded_blas
-from closeknit.apps.estimators import by_size, check_count, validate_points
+from closeknit.apps.estimators import GraphInputMixin, by_size, check_count, validate_points
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.graphs import affinity_graph
 from closeknit.linalg import Eigenvectors, graph_eigenvectors
@@ -24,7 +24,7 @@ __all__ = ["SpectralClustering"]
 Array = NDArray[np.float64]
 
 
-class SpectralClustering(ClusterMixin, BaseEstimator):
+class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
     """Cut the graph of entropic affinities where it is thinnest.
 
     The cut of least normalised weight into k clusters is found approximately, from the k smoothest
@@ -198,12 +198,6 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"unknown variant {self.variant!r}; use 'ncut' or 'njw'")
         if not 0.0 < self.tol < 1.0:
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
-        return tags
 
 
 def _coordinates(found: Eigenvectors, variant: str) -> Array:

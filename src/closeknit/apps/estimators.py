@@ -1,4 +1,4 @@
-"""What the applications' estimators share: checks, and the numbering of clusters."""
+"""What the applications' estimators share: tags, checks, and the numbering of clusters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-__all__ = ["by_size", "check_count", "validate_points"]
+__all__ = ["GraphInputMixin", "by_size", "check_count", "validate_points"]
+
+
+class GraphInputMixin:
+    """The tags of estimators that take points, distances or affinities."""
+
+    metric: str
+    affinity: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
+        return tags
 
 
 def validate_points(estimator: Any, X: Any) -> Any:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from closeknit.apps.estimators import check_count, validate_points
+from closeknit.apps.estimators import GraphInputMixin, check_count, validate_points
 from closeknit.embeddings.out_of_sample import coinciding_points, new_affinities
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.graphs import affinity_graph
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 UNLABELED = -1
 
 
-class LabelClassifier(ClassifierMixin, BaseEstimator):
+class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
     """A classifier that spreads the labels of some points over the graph of all."""
 
     saved_state: ClassVar[tuple[str, ...]] = (
@@ -42,8 +42,6 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         "n_iter_",
     )
 
-    affinity: Any
-    metric: str
     tol: float
     max_iter: int
     n_jobs: int | None
@@ -115,8 +113,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
-            New points; with ``metric="precomputed"`` their distances to the fitted ones, with
-            ``affinity="precomputed"`` their affinities to them.
+            New points, or their distances or affinities to the fitted ones if those were given.
 
         Returns
         -------
@@ -174,12 +171,6 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         check_count("max_iter", self.max_iter)
         if not 0.0 < self.tol < 1.0:
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
-        return tags
 
 
 def _reached(W: csr_matrix, labelled: NDArray[np.bool_]) -> NDArray[np.bool_]:

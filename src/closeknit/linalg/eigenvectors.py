@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +169,8 @@ def graph_eigenvectors(
     return Eigenvectors(values, vectors, roots, components, found.n_iter, found.stopped_because)
 
 
-class _Found(NamedTuple):
+@dataclass(frozen=True)
+class _Found:
     values: Array
     vectors: Array
     n_iter: int
@@ -250,7 +251,7 @@ class _Iteration:
                 done = max(done, 1.0 - decades / first) if first > 0.0 else done
                 report("eigenvectors", round(100.0 * done), 100)
                 if not active[:wanted].any():
-                    return best._replace(stopped_because="converged")
+                    return replace(best, stopped_because="converged")
                 if n_iter < max_iter:
                     H *= self._root
                     H = _columns(self._project(H), active[nonzero])
@@ -259,7 +260,7 @@ class _Iteration:
         except KeyboardInterrupt:
             if best.n_iter == 0:  # the start is as good as nothing
                 raise
-            return best._replace(stopped_because="interrupted")
+            return replace(best, stopped_because="interrupted")
         return best
 
 
