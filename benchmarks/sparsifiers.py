@@ -23,7 +23,7 @@ from closeknit.graphs import (
     ResistanceSparsifier,
     ViewerSparsifier,
 )
-from closeknit.graphs.sights import make_sight
+from closeknit.graphs.viewer_distances import viewer_distances
 from closeknit.graphs.viewers import look
 
 SIZES = (5_000, 10_000, 20_000)
@@ -69,9 +69,9 @@ def time_viewers(sizes: list[int], n_viewers: int = 20) -> None:
     print("\n| one view, processor milliseconds | distances | modes |")
     print("| --- | --- | --- |")
     for n in sizes:
-        sight = make_sight(points(n), "data", "euclidean", 1)
+        source = viewer_distances(points(n), "data", "euclidean", 1)
         start = time.process_time()
-        rows = [sight.distances(viewer) for viewer in range(n_viewers)]
+        rows = [source.distances(viewer) for viewer in range(n_viewers)]
         between = time.process_time()
         with threadpool_limits(limits=1, user_api="blas"):  # as the sparsifier does
             for viewer, row in enumerate(rows):

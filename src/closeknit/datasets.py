@@ -1,4 +1,4 @@
-"""Data to try things on, of any size and the same for the same seed.
+"""Generated data of any size, the same for the same seed.
 
 scikit-learn has circles, moons, blobs and the Swiss roll; here is what it lacks.
 """
@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from threadpoolctl import threadpool_limits
 
-from closeknit._threads import chunks
+from closeknit._threads import chunks, single_threaded_blas
 from closeknit.neighbors import seed_of
 
 __all__ = ["make_gaussian_mixture", "make_three_clusters"]
@@ -32,8 +31,8 @@ def make_gaussian_mixture(
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Clusters of different size, spread and shape, each near a flat of few dimensions.
 
-    Like most real data, and unlike a ball of Gaussian noise, points have neighbours that are much
-    nearer than the rest, whatever `n_features`. A million points of 50 features take seconds.
+    As in most real data, and unlike in a ball of Gaussian noise, points have neighbours that are
+    much nearer than the rest, whatever `n_features`. A million points of 50 features take seconds.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ def make_gaussian_mixture(
     imbalance : float, default=10.0
         The largest cluster is expected to have at most this many times the points of the smallest.
     spread_ratio : float, default=3.0
-        The same for spread. 1 makes all alike.
+        The same for the spread of clusters; 1 gives all the same.
     noise : float, default=0.05
         Root mean square distance to the flat, as a share of the cluster's spread.
     dtype : data-type, default=float64
@@ -91,10 +90,10 @@ def make_gaussian_mixture(
     y = _random_labels(rng, n_samples, n_clusters, imbalance)
     spreads = spread_ratio ** rng.uniform(-0.5, 0.5, n_clusters)
     centers = rng.normal(0.0, separation / np.sqrt(2 * n_features), (n_clusters, n_features))
-    flats = _random_flats(rng, n_clusters, n_intrinsic, n_features) * spreads[:, None, None]
     X = np.empty((n_samples, n_features), dtype=kind)
     noises = noise * spreads / np.sqrt(n_features)
-    with threadpool_limits(1, "blas"):  # so that the bits do not depend on the number of cores
+    with single_threaded_blas():  # so that the bits do not depend on the number of cores
+        flats = _random_flats(rng, n_clusters, n_intrinsic, n_features) * spreads[:, None, None]
         for part in chunks(n_samples, 8 * X.itemsize * n_features):
             _fill(X[part], y[part], rng, centers, flats, noises)
     return X, y

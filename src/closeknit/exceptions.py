@@ -19,7 +19,7 @@ __all__ = [
 
 
 class CloseknitError(Exception):
-    """Base class of errors whose message tells the user what to do; one line each.
+    """Base class of errors whose message says in one line what to do.
 
     Examples
     --------
@@ -57,11 +57,11 @@ class NoBandwidthWarning(CloseknitWarning):
 
 
 class NoViewerWarning(CloseknitWarning):
-    """No point sees enough modes among its distances to tell others apart."""
+    """No point sees enough modes among its distances to separate others."""
 
 
 class DisconnectedWarning(CloseknitWarning):
-    """A graph falls into pieces about which it cannot tell what was asked."""
+    """A graph has components for which it cannot answer what was asked."""
 
 
 class NotConvergedWarning(CloseknitWarning):

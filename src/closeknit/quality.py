@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from closeknit._labels import find_missing
-from closeknit._threads import chunks, effective_n_jobs
+from closeknit._threads import chunks, effective_n_jobs, single_threaded_blas
 from closeknit.neighbors import (
     Neighbors,
     check_data,
@@ -41,12 +40,12 @@ def neighbor_recall(
     n_jobs: int | None = -1,
     random_state: Any = None,
 ) -> float:
-    """Share of each point's nearest neighbours that are its nearest in the embedding, too.
+    """Share of each point's nearest neighbours that are its nearest in the embedding as well.
 
     Parameters
     ----------
     X : (n_samples, n_features) array-like or sparse matrix, or Neighbors
-        The data, or their neighbours if they are known: at least `n_neighbors` of every point.
+        The data, or their neighbours if they are known: at least `n_neighbors` per point.
     embedding : array-like of shape (n_samples, n_components)
     n_neighbors : int, default=15
         Without the point itself. Among equal distances those of smaller index are taken.
@@ -296,7 +295,7 @@ def _sum_of_excess_ranks(
 
     # Chunks of one size on threads of our own: the same products, and bits, for any n_jobs.
     parts = chunks(len(rows), 16 * X.shape[0])
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
+    with single_threaded_blas(), ThreadPoolExecutor(n_threads) as pool:
         return sum(pool.map(of_chunk, parts))
 
 

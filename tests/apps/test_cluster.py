@@ -14,7 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import closeknit as ck
 from closeknit.affinities import FixedAffinities
-from closeknit.exceptions import DisconnectedWarning
+from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
+from closeknit.progress import listening
 
 VARIANTS = ["ncut", "njw"]
 each_variant = pytest.mark.parametrize("variant", VARIANTS)
@@ -147,7 +148,97 @@ def test_one_cluster(moons):
     assert not ck.SpectralClustering(1).fit_predict(moons[0]).any()
 
 
+# Interrupts
+
+
+def interrupting(stage, at):
+    """A listener that interrupts at the given report of a stage."""
+    reports = []
+
+    def listen(event):
+        if event.stage == stage:
+            reports.append(event)
+            if len(reports) == at:
+                raise KeyboardInterrupt
+
+    return listening(listen)
+
+
+def fitted_state(model):
+    return {name: getattr(model, name) for name in model.saved_state}
+
+
+def test_interrupt_while_vectors_are_computed_keeps_the_best(digits, digits_graph):
+    """The clusters are those of the vectors so far, and nearly those of the whole fit."""
+    whole = ck.SpectralClustering(10, affinity="precomputed", random_state=0).fit(digits_graph)
+    assert whole.stopped_because_ == "converged"
+    model = ck.SpectralClustering(10, affinity="precomputed", random_state=0)
+    # The first report comes before the iterations, the second before the first of them.
+    with (
+        interrupting("eigenvectors", 7),
+        pytest.warns(NotConvergedWarning, match="interrupted: 9 eigenvectors .* in 5 iterations"),
+    ):
+        model.fit(digits_graph)
+    assert model.stopped_because_ == "interrupted"
+    assert model.n_iter_ == 5 < whole.n_iter_
+    assert model.embedding_.shape == (len(digits[1]), 10)
+    assert (model.eigenvalues_ >= whole.eigenvalues_ - 1e-9).all()
+    truth = digits[1]
+    assert adjusted_rand_score(truth, model.labels_) > 0.6
+
+
+def test_interrupt_of_k_means_leaves_it_one_start(digits_graph, monkeypatch):
+    starts = []
+    fit = sklearn_cluster.KMeans.fit
+
+    def interrupted(self, *args, **options):
+        starts.append(self.n_init)
+        if len(starts) == 1:
+            raise KeyboardInterrupt
+        return fit(self, *args, **options)
+
+    monkeypatch.setattr(sklearn_cluster.KMeans, "fit", interrupted)
+    model = ck.SpectralClustering(10, affinity="precomputed", random_state=0)
+    with pytest.warns(NotConvergedWarning, match="one start instead of n_init=10"):
+        model.fit(digits_graph)
+    assert starts == [10, 1]
+    assert model.stopped_because_ == "interrupted"
+    assert len(np.unique(model.labels_)) == 10
+
+
+@pytest.mark.parametrize("stage", ["neighbours", "affinities", "eigenvectors"])
+def test_interrupt_before_there_are_vectors_leaves_an_earlier_fit(digits, moons, stage):
+    model = ck.SpectralClustering(2, perplexity=10, random_state=0).fit(moons[0])
+    before = fitted_state(model)
+    del before["n_features_in_"]  # scikit-learn sets it when it looks at the data
+    with interrupting(stage, 1), pytest.raises(KeyboardInterrupt):
+        model.fit(digits[0])
+    for name, value in before.items():
+        assert getattr(model, name) is value, name
+
+
 # Promises
+
+
+def test_saved_state_names_every_fitted_attribute(moons):
+    model = ck.SpectralClustering(2, perplexity=10, random_state=0).fit(moons[0])
+    assert vars(model).keys() == {*model.get_params(), *model.saved_state}
+
+
+def test_neighbours_may_be_given(moons):
+    X, _ = moons
+    found = ck.neighbors.find_neighbors(X, 30)
+    options = {"perplexity": 10, "random_state": 0}
+    given = ck.SpectralClustering(2, neighbors=found, **options).fit(X)
+    searched = ck.SpectralClustering(2, **options).fit(X)
+    assert (given.affinities_ != searched.affinities_).nnz == 0
+
+
+def test_verbose_shows_progress(digits, capsys):
+    ck.SpectralClustering(3, perplexity=10, random_state=0, verbose=True).fit(digits[0][:600])
+    shown = capsys.readouterr().err
+    for stage in ("neighbours", "affinities", "eigenvectors", "clusters"):
+        assert f"[closeknit] {stage}" in shown
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3, None])

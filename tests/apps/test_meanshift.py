@@ -13,7 +13,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import closeknit as ck
-from closeknit.apps import _climb, _density
+from closeknit.apps import ascent, density, mode_search
+from closeknit.apps.ascent import Ascent
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.progress import listening
 
@@ -58,11 +59,11 @@ def test_centres_are_modes_of_the_density(blobs):
 
 
 def test_one_step_is_the_weighted_mean(blobs):
-    """x ← Σ w x_n / Σ w with w = σ^(−D−2) exp(−‖x − x_n‖² / 2σ²), which climbs."""
+    """x ← Σ w x_n / Σ w with w = σ^(−D−2) exp(−‖x − x_n‖² / 2σ²), which increases the density."""
     X, _ = blobs
     model = ck.MeanShift(20, n_neighbors=239).fit(X)
     starts = X[::30]
-    after = model._density.evaluate(starts, model._density.search(starts))[1]
+    after = model.density_.evaluate(starts, model.density_.search(starts))[1]
     for x, moved in zip(starts, after, strict=True):
         weights = np.exp(-0.5 * ((x - X) ** 2).sum(axis=1) / model.sigmas_**2)
         weights *= model.sigmas_**-4.0
@@ -83,7 +84,7 @@ def test_more_perplexity_means_fewer_modes(blobs):
     assert counts[0] > counts[1] > counts[2] == 3
 
 
-def test_new_points_climb_on_their_own(blobs):
+def test_new_points_ascend_on_their_own(blobs):
     X, _ = blobs
     model = ck.MeanShift(60).fit(X)
     new = np.random.default_rng(1).normal(size=(20, 2)) + X[:20]
@@ -155,24 +156,24 @@ def test_wrong_parameters(blobs, parameters, message):
 
 @pytest.fixture
 def generations(monkeypatch):
-    """Let even few points join the ways of others."""
-    monkeypatch.setattr(_climb, "FIRST", 8)
+    """Let even few points follow the trajectories of others."""
+    monkeypatch.setattr(mode_search, "FIRST", 8)
 
 
 @pytest.mark.parametrize("perplexity", [15, 60])
-def test_joining_ways_hardly_changes_labels(blobs, monkeypatch, perplexity):
+def test_following_trajectories_hardly_changes_labels(blobs, monkeypatch, perplexity):
     X, _ = blobs
     alone = ck.MeanShift(perplexity).fit(X)
-    assert alone._paths is None
-    monkeypatch.setattr(_climb, "FIRST", 8)
+    assert alone.trajectories_ is None
+    monkeypatch.setattr(mode_search, "FIRST", 8)
     together = ck.MeanShift(perplexity).fit(X)
-    assert together._paths is not None
-    assert len(together._end_labels) < 0.6 * len(X)
+    assert together.trajectories_ is not None
+    assert len(together.ends_.leaders) < 0.6 * len(X)
     assert adjusted_rand_score(alone.labels_, together.labels_) > 0.97
 
 
 @pytest.mark.usefixtures("generations")
-def test_points_that_joined_are_predicted_as_they_were_fitted(blobs):
+def test_points_that_followed_others_are_predicted_as_they_were_fitted(blobs):
     X, _ = blobs
     model = ck.MeanShift(15).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
@@ -184,34 +185,34 @@ def test_points_that_joined_are_predicted_as_they_were_fitted(blobs):
 @pytest.mark.usefixtures("generations")
 def test_batches_do_not_matter(blobs, monkeypatch):
     one = ck.MeanShift(15).fit(blobs[0])
-    monkeypatch.setattr(_climb, "BATCH", 7)
-    monkeypatch.setattr(_density, "_AT_A_TIME", 100)
+    monkeypatch.setattr(mode_search, "BATCH", 7)
+    monkeypatch.setattr(density, "_AT_A_TIME", 100)
     other = ck.MeanShift(15).fit(blobs[0])
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_array_equal(one.cluster_centers_, other.cluster_centers_)
 
 
 def test_shortcuts_hardly_change_the_segments_of_a_photograph(monkeypatch):
-    """Against plain steps with new neighbours at each: only joining ways may move a border."""
+    """Against plain steps with new neighbours at each: only trajectories may move a border."""
     X = ck.apps.pixel_features(data.astronaut()[::12, ::12])
-    monkeypatch.setattr(_climb, "FIRST", 128)
+    monkeypatch.setattr(mode_search, "FIRST", 128)
     together = ck.MeanShift(30).fit(X)
-    monkeypatch.setattr(_climb, "FIRST", 10**6)
+    monkeypatch.setattr(mode_search, "FIRST", 10**6)
     alone = ck.MeanShift(30).fit(X)
-    monkeypatch.setattr(_climb, "GROWTH", 1.0)
-    monkeypatch.setattr(_climb, "SEARCH", 0.0)
+    monkeypatch.setattr(ascent, "GROWTH", 1.0)
+    monkeypatch.setattr(ascent, "SEARCH", 0.0)
     plain = ck.MeanShift(30).fit(X)
-    assert len(together._end_labels) < 0.5 * len(X)
+    assert len(together.ends_.leaders) < 0.5 * len(X)
     assert alone.n_iter_ < 0.5 * plain.n_iter_
     assert adjusted_rand_score(plain.labels_, alone.labels_) > 0.99
     assert adjusted_rand_score(plain.labels_, together.labels_) > 0.99
 
 
-def test_generations_part_all_points(monkeypatch):
-    monkeypatch.setattr(_climb, "FIRST", 3)
+def test_generations_hold_all_points_once(monkeypatch):
+    monkeypatch.setattr(mode_search, "FIRST", 3)
     sizes = []
     for n in (1, 11, 12, 13, 200):
-        generations = _climb._generations(n)
+        generations = mode_search._generations(n)
         np.testing.assert_array_equal(np.sort(np.concatenate(generations)), np.arange(n))
         sizes.append(len(generations))
     assert sizes == [1, 1, 2, 2, 4]
@@ -221,7 +222,7 @@ def test_stretched_steps_need_fewer_and_end_at_the_same_modes(blobs, monkeypatch
     """GROWTH = 1 leaves plain steps, which end at the same modes to within the tolerance."""
     X, _ = blobs
     stretched = ck.MeanShift(15, n_neighbors=239, tol=1e-6, max_iter=5000).fit(X)
-    monkeypatch.setattr(_climb, "GROWTH", 1.0)
+    monkeypatch.setattr(ascent, "GROWTH", 1.0)
     plain = ck.MeanShift(15, n_neighbors=239, tol=1e-6, max_iter=5000).fit(X)
     assert stretched.n_iter_ < 0.7 * plain.n_iter_
     np.testing.assert_array_equal(stretched.labels_, plain.labels_)
@@ -229,33 +230,33 @@ def test_stretched_steps_need_fewer_and_end_at_the_same_modes(blobs, monkeypatch
 
 
 def test_no_stretched_step_lowers_the_density(blobs):
-    """With all points as neighbours, along every way that was taken."""
+    """With all points as neighbours, along every trajectory."""
     X, _ = blobs
     model = ck.MeanShift(15, n_neighbors=239).fit(X)
     starts = X[::40]
-    near = model._density.search(starts)
-    climbers = _climb._Climbers(model._density, starts, near, 1e-3, None)
-    ways = {start: [] for start in range(len(starts))}
+    near = model.density_.search(starts)
+    points = Ascent(model.density_, starts, near, 1e-3, None)
+    trajectories = {start: [] for start in range(len(starts))}
 
-    def note(some, places):
-        for climber, place in zip(some, places, strict=True):
-            ways[climber].append(log_density(place, X, model.sigmas_))
+    def record(some, places):
+        for point, place in zip(some, places, strict=True):
+            trajectories[point].append(log_density(place, X, model.sigmas_))
 
-    climbers.run(300, note, 0, len(starts))
-    assert not len(climbers.moving)
-    for logs in ways.values():
+    points.run(300, record, 0, len(starts))
+    assert not len(points.moving)
+    for logs in trajectories.values():
         assert (np.diff(logs) > -1e-9).all()
 
 
-def test_progress_is_told(blobs):
-    told = []
-    with listening(lambda event: told.append((event.stage, event.done, event.total))):
+def test_progress_is_reported(blobs):
+    reported = []
+    with listening(lambda event: reported.append((event.stage, event.done, event.total))):
         ck.MeanShift(15).fit(blobs[0])
-    stages = list(dict.fromkeys(stage for stage, _, _ in told))
+    stages = list(dict.fromkeys(stage for stage, _, _ in reported))
     assert stages == ["neighbours", "affinities", "modes"]
-    done = [count for stage, count, _ in told if stage == "modes"]
+    done = [count for stage, count, _ in reported if stage == "modes"]
     assert done == sorted(done)
-    assert told[-1] == ("modes", 240, 240)
+    assert reported[-1] == ("modes", 240, 240)
 
 
 def interrupting(at):
@@ -268,7 +269,7 @@ def interrupting(at):
     return listening(listen)
 
 
-def test_an_interrupt_before_anybody_arrived_leaves_an_earlier_fit(blobs):
+def test_interrupt_before_any_point_arrived_leaves_an_earlier_fit(blobs):
     X, _ = blobs
     model = ck.MeanShift(60).fit(X)
     assert model.stopped_because_ == "converged"
@@ -281,9 +282,9 @@ def test_an_interrupt_before_anybody_arrived_leaves_an_earlier_fit(blobs):
 
 @pytest.mark.parametrize("at", [1, 60, 150])
 @pytest.mark.parametrize("first", [10, 1024])
-def test_an_interrupt_keeps_who_has_arrived(blobs, monkeypatch, at, first):
-    """Together, or in generations; the others are labelled -1 and nothing is made of them."""
-    monkeypatch.setattr(_climb, "FIRST", first)
+def test_interrupt_keeps_the_points_that_have_arrived(blobs, monkeypatch, at, first):
+    """Together, or in generations; the others are labelled -1 and form no cluster."""
+    monkeypatch.setattr(mode_search, "FIRST", first)
     X, _ = blobs
     whole = ck.MeanShift(60).fit(X)
     model = ck.MeanShift(60)
@@ -294,6 +295,11 @@ def test_an_interrupt_keeps_who_has_arrived(blobs, monkeypatch, at, first):
     assert at <= arrived.sum() < len(X)
     assert set(model.labels_[arrived]) == set(range(len(model.cluster_centers_)))
     assert adjusted_rand_score(whole.labels_[arrived], model.labels_[arrived]) == 1.0
-    # New points climb among all, and come to the modes that were found.
+    # New points ascend the density of all points, and reach the modes that were found.
     assert (model.predict(X[arrived]) == model.labels_[arrived]).mean() > 0.99
     assert (model.predict(X) >= 0).all()
+
+
+def test_saved_state_names_every_fitted_attribute(blobs):
+    model = ck.MeanShift(60).fit(blobs[0])
+    assert vars(model).keys() == {*model.get_params(), *model.saved_state}

@@ -160,12 +160,12 @@ def full_disk(tmp_path):
 def interrupted_climb():
     """Code to run before the command: Ctrl-C comes when the second batch of mean shift starts."""
     return """
-import closeknit.apps._climb as climbing
-run, batches = climbing._Climbers.run, []
+import closeknit.apps.mode_search as mode_search
+run, batches = mode_search.Ascent.run, []
 def interrupted(self, *args):
     batches.append(len(self.places))
     if len(batches) == 2:
         signal.raise_signal(signal.SIGINT)
     run(self, *args)
-climbing._Climbers.run, climbing.BATCH = interrupted, 50
+mode_search.Ascent.run, mode_search.BATCH = interrupted, 50
 """

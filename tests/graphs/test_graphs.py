@@ -82,12 +82,12 @@ def test_symmetrize_of_a_symmetric_matrix_is_a_copy_of_it():
 
 @each_format
 def test_symmetrize_needs_a_square_matrix(make):
-    with pytest.raises(ValueError, match=r"square matrix, got shape \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"must be square, got shape \(2, 3\)"):
         symmetrize(make(np.ones((2, 3))))
 
 
 def test_symmetrize_needs_a_matrix():
-    with pytest.raises(ValueError, match=r"square matrix, got shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"must be square, got shape \(3,\)"):
         symmetrize([1.0, 2.0, 3.0])
 
 
@@ -174,7 +174,7 @@ def test_laplacian_measures_differences(n, density, seed):
 
 @each_format
 def test_laplacian_needs_a_square_matrix(make):
-    with pytest.raises(ValueError, match=r"square matrix, got shape \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"must be square, got shape \(2, 3\)"):
         laplacian(make(np.ones((2, 3))))
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_iris, make_blobs, make_circles
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.neighbors import kneighbors_graph
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import closeknit as ck
@@ -46,12 +45,6 @@ def with_(sparsifier, **parameters):
 
 # scikit-learn
 
-TRANSDUCTIVE = {
-    "check_methods_subset_invariance": "there is one graph, of all fitted points",
-    "check_methods_sample_order_invariance": "there is one graph, of all fitted points",
-    "check_fit_idempotent": "it asks for the graph of points that were not fitted",
-}
-
 
 @pytest.mark.filterwarnings("ignore::closeknit.exceptions.CloseknitWarning")
 @parametrize_with_checks(
@@ -60,8 +53,7 @@ TRANSDUCTIVE = {
         KNNSparsifier(n_neighbors=2),
         ViewerSparsifier(5, perplexity=2, random_state=0),
         ResistanceSparsifier(perplexity=2, random_state=0),
-    ],
-    expected_failed_checks=lambda estimator: TRANSDUCTIVE,
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -69,19 +61,27 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.filterwarnings("ignore:Graph is not fully connected")  # it is the blobs, apart
 @pytest.mark.parametrize("sparsifier", ALL[:4], ids=repr)
-def test_pipeline_in_front_of_spectral_clustering(sparsifier):
+def test_graph_in_front_of_spectral_clustering(sparsifier):
     points, labels = make_blobs(90, centers=3, cluster_std=0.5, random_state=3)
-    clusters = SpectralClustering(3, affinity="precomputed", random_state=0)
-    found = make_pipeline(with_(sparsifier), clusters).fit_predict(points)
+    graph = with_(sparsifier).fit_transform(points)
+    found = SpectralClustering(3, affinity="precomputed", random_state=0).fit_predict(graph)
     assert adjusted_rand_score(labels, found) == 1.0
 
 
 @each
-def test_transform_knows_the_fitted_points_only(sparsifier):
-    sparsifier = with_(sparsifier).fit(X)
-    assert sparsifier.transform(X) is sparsifier.graph_
-    with pytest.raises(ValueError, match="no rows for new points; call fit_transform"):
-        sparsifier.transform(X + 1.0)
+def test_no_transform_of_other_points(sparsifier):
+    """There is one graph, of the fitted points, and it is what `fit_transform` returns."""
+    sparsifier = with_(sparsifier)
+    graph = sparsifier.fit_transform(X)
+    assert graph is sparsifier.graph_
+    assert not hasattr(sparsifier, "transform")
+    assert not isinstance(sparsifier, TransformerMixin)
+
+
+@each
+def test_saved_state_names_every_fitted_attribute(sparsifier):
+    fitted = with_(sparsifier).fit(X)
+    assert vars(fitted).keys() == {*fitted.get_params(), *fitted.saved_state}
 
 
 # Promises of every sparsifier
@@ -232,7 +232,7 @@ def test_asymmetric_affinities_stay_a_subgraph():
         graph = with_(sparsifier, input="affinities", sparsity=0.9).fit_transform(P)
         stored = graph > 0
         assert abs(graph - P.multiply(stored)).max() == 0.0
-    with pytest.raises(ValueError, match=r"symmetric graph; use closeknit.graphs.symmetrize"):
+    with pytest.raises(ValueError, match=r"must be symmetric; use closeknit.graphs.symmetrize"):
         ResistanceSparsifier(input="affinities").fit(P)
 
 
@@ -362,16 +362,19 @@ def test_bad_parameters(sparsifier, options, message):
     ("sparsifier", "message"),
     [
         (EntropicSparsifier(threshold=-1.0), "threshold=-1.0 must be a number of at least 0"),
-        (EntropicSparsifier(threshold=0.1, sparsity=0.9), "two ways to say how many edges"),
+        (
+            EntropicSparsifier(threshold=0.1, sparsity=0.9),
+            "each say how many edges",
+        ),
         (EntropicSparsifier(perplexity=200), "perplexity=200 needs more than 200 neighbours"),
         (KNNSparsifier(0), "n_neighbors=0 must be an integer of at least 1"),
         (KNNSparsifier(2.5), "n_neighbors=2.5 must be an integer"),
         (KNNSparsifier(150), "n_neighbors=150 needs at least 151 points, got n_samples = 150"),
-        (KNNSparsifier(5, sparsity=0.9), "two ways to say how many edges"),
+        (KNNSparsifier(5, sparsity=0.9), "each say how many edges"),
         (KNNSparsifier(mode="weights"), "mode='weights' is unknown"),
         (ViewerSparsifier(0), "n_viewers=0 must be an integer of at least 1"),
         (ViewerSparsifier(votes=0), "votes=0 must be at least 1"),
-        (ViewerSparsifier(votes=2, sparsity=0.9), "two ways to say how many edges"),
+        (ViewerSparsifier(votes=2, sparsity=0.9), "each say how many edges"),
         (ViewerSparsifier(bandwidth=0.0), "bandwidth=0.0 must be a positive number or one of"),
         (ViewerSparsifier(bandwidth="scott"), "bandwidth='scott' must be a positive number"),
         (ViewerSparsifier(modes="peaks"), "modes='peaks' is unknown"),
@@ -383,7 +386,7 @@ def test_bad_parameters(sparsifier, options, message):
         (ResistanceSparsifier(0), "n_edges=0 must be an integer of at least 1"),
         (ResistanceSparsifier(10**6), "n_edges=1000000 is more than the"),
         (ResistanceSparsifier(epsilon=1.5), "epsilon=1.5 must lie between 0 and 1"),
-        (ResistanceSparsifier(5, epsilon=0.5), "n_edges=5 and epsilon=0.5 are ways to say"),
+        (ResistanceSparsifier(5, epsilon=0.5), "n_edges=5 and epsilon=0.5 each say"),
         (ResistanceSparsifier(n_projections=0), "n_projections=0 must be at least 1"),
     ],
     ids=str,
@@ -402,7 +405,7 @@ def test_bad_matrices(sparsifier, given, form):
         estimator.fit(form(W[:, :140]))
     negative = W.copy()
     negative[3, 7] = negative[7, 3] = -0.5
-    with pytest.raises(ValueError, match=r"negative weights, such as -0.5|distance -0.5|-0.5"):
+    with pytest.raises(ValueError, match=r"-0\.5"):
         estimator.fit(form(negative))
     missing = W.copy()
     missing[3, 7] = np.nan

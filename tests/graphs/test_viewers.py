@@ -12,8 +12,8 @@ from sklearn.metrics import pairwise_distances
 
 import closeknit as ck
 from closeknit.exceptions import NoViewerWarning
-from closeknit.graphs import ViewerSparsifier, find_modes
-from closeknit.graphs.sights import make_sight
+from closeknit.graphs import ViewerSparsifier, dip_modes, find_modes
+from closeknit.graphs.viewer_distances import viewer_distances
 from closeknit.graphs.viewers import choose_viewers, look
 from closeknit.progress import listening
 
@@ -73,7 +73,7 @@ def test_sparsity_drops_the_most_votes_first():
     assert weights[kept & (votes == level)].min() > weights[dropped & (votes == level)].max()
 
 
-def test_clusters_are_parted():
+def test_clusters_are_separated():
     fitted = ViewerSparsifier(20, votes=1, view_perplexity=5, n_neighbors=None, random_state=0)
     fitted.fit(X)
     rows, columns = fitted.graph_.nonzero()
@@ -81,7 +81,7 @@ def test_clusters_are_parted():
     assert np.mean(Y[rows] == Y[columns]) > before + 0.3
 
 
-def test_sparse_rows_do_not_see_everybody():
+def test_sparse_rows_do_not_see_all_points():
     """A viewer has no vote on pairs with a point that its row does not store."""
     near = np.where(np.median(D) > D, D, 0.0)
     fitted = ViewerSparsifier(
@@ -99,53 +99,55 @@ def test_affinities_are_seen_as_gaussian_distances():
     W = np.exp(-0.5 * D**2)
     np.fill_diagonal(W, 0.0)
     scale = np.sqrt(-np.log(W.max()))
-    sight = make_sight(sparse.csr_matrix(W), "affinities", "euclidean", 1)
-    seen = sight.distances(7)
+    source = viewer_distances(sparse.csr_matrix(W), "affinities", "euclidean", 1)
+    seen = source.distances(7)
     expected = np.sqrt(np.maximum(0.5 * D[7] ** 2 - scale**2, 0.0))
     np.testing.assert_allclose(np.delete(seen, 7), np.delete(expected, 7), atol=1e-6)
     assert seen[7] == 0.0
 
 
-def rarity_of(input, matrix, tails):
-    sight = make_sight(matrix, input, "euclidean", 1)
-    return sight.rarity(sight.distances(0), 0.5, tails)
+def remoteness_of(input, matrix, tails):
+    source = viewer_distances(matrix, input, "euclidean", 1)
+    return source.remoteness(source.distances(0), 0.5, tails)
 
 
-def test_rarity_follows_the_tails_of_the_kernel():
+def test_remoteness_follows_the_tails_of_the_kernel():
     """−log w, 1/w or out of range, as section 3 says."""
     u = D[0] / 0.5
-    np.testing.assert_allclose(rarity_of("data", X, "exponential"), -np.log(np.exp(-(u**2) / 2)))
-    np.testing.assert_allclose(rarity_of("data", X, "slow"), 1.0 / (1.0 / (1.0 + u**2)))
-    np.testing.assert_array_equal(rarity_of("data", X, "flat"), D[0] > 0.5)
+    np.testing.assert_allclose(
+        remoteness_of("data", X, "exponential"), -np.log(np.exp(-(u**2) / 2))
+    )
+    np.testing.assert_allclose(remoteness_of("data", X, "slow"), 1.0 / (1.0 / (1.0 + u**2)))
+    np.testing.assert_array_equal(remoteness_of("data", X, "flat"), D[0] > 0.5)
     W = np.exp(-D)
     np.fill_diagonal(W, 0.0)
     graph = sparse.csr_matrix(np.where(D < 5.0, W, 0.0))
     largest = graph.data.max()
     seen = (D[0] < 5.0) & (D[0] > 0.0)
-    exponential = rarity_of("affinities", graph, "exponential")
+    exponential = remoteness_of("affinities", graph, "exponential")
     np.testing.assert_allclose(exponential[seen], -np.log(W[0, seen] / largest), atol=1e-9)
     assert (exponential[~seen][1:] == exponential.max()).all()
-    slow = rarity_of("affinities", graph, "slow")
+    slow = remoteness_of("affinities", graph, "slow")
     np.testing.assert_allclose(slow[seen], largest / W[0, seen], rtol=1e-9)
-    assert rarity_of("affinities", graph, "flat")[1:].tolist() == (~seen)[1:].tolist()
+    assert remoteness_of("affinities", graph, "flat")[1:].tolist() == (~seen)[1:].tolist()
 
 
 def test_candidates_are_drawn_far_from_those_before():
-    """The next candidate is drawn in proportion to the rarities that all before it saw, summed."""
-    rarities = np.array([[0.0, 1.0, 9.0, 2.0], [1.0, 0.0, 4.0, 2.0]])
-    rarities = np.vstack([rarities, np.ones((2, 4))])
-    nobody = look(np.zeros(4), 0, 1.0, 2.0, "mean-shift")
+    """The next candidate is drawn in proportion to the summed remoteness from all before it."""
+    remoteness = np.array([[0.0, 1.0, 9.0, 2.0], [1.0, 0.0, 4.0, 2.0]])
+    remoteness = np.vstack([remoteness, np.ones((2, 4))])
+    blind = look(np.zeros(4), 0, 1.0, 2.0, "mean-shift")
     thirds = []
     for seed in range(3000):
         drawn = []
 
         def look_from(viewer, drawn=drawn):
             drawn.append(viewer)
-            return nobody, rarities[viewer]
+            return blind, remoteness[viewer]
 
         random = np.random.RandomState(seed)
         candidates = choose_viewers(4, 1, look_from, spread=True, random=random)
-        assert len(candidates) == 4  # nobody is good, so all are asked
+        assert len(candidates) == 4  # none is good, so all are looked from
         assert sorted(drawn) == [0, 1, 2, 3]
         if drawn[:2] == [0, 1]:
             thirds.append(drawn[2])
@@ -181,11 +183,14 @@ def test_bad_candidates_do_not_vote():
     assert len(fitted.candidates_) <= 160
 
 
-def test_dip_modes():
+def test_modes_by_the_dip_test():
+    """Each view has the modes that `dip_modes` finds in its distances."""
     fitted = ViewerSparsifier(4, modes="dip", n_neighbors=None, random_state=0).fit(X)
-    assert fitted.sparsity_ >= 0.0
-    assert all(view.n_votes > 0 for view in fitted.viewers_)
-    assert len(fitted.viewers_) > 0
+    assert len(fitted.viewers_) == 4
+    for view in fitted.candidates_:
+        expected = dip_modes(np.delete(D[view.viewer], view.viewer))
+        np.testing.assert_allclose(view.modes, expected, rtol=1e-12)
+    assert 0.0 < fitted.sparsity_ < 1.0
 
 
 def test_more_viewers_than_points():
@@ -197,15 +202,17 @@ def test_more_viewers_than_points():
 
 
 @pytest.mark.parametrize("selection", ["kmeans++", [3, 40, 77]])
-def test_progress_is_told(selection):
-    told = []
-    with listening(lambda event: told.append((event.stage, event.done, event.total))):
+def test_progress_is_reported(selection):
+    reported = []
+    with listening(lambda event: reported.append((event.stage, event.done, event.total))):
         fitted = ViewerSparsifier(3, viewer_selection=selection, random_state=0).fit(X)
-    asked = [done for stage, done, total in told if stage == "viewers" and total == 3]
+    asked = [done for stage, done, total in reported if stage == "viewers" and total == 3]
     assert asked == sorted(asked)
     assert len(asked) == len(fitted.candidates_) + (selection != "kmeans++")
     n = len(fitted.viewers_)
-    assert [step for step in told if step[0] == "votes"] == [("votes", i, n) for i in range(n + 1)]
+    assert [step for step in reported if step[0] == "votes"] == [
+        ("votes", i, n) for i in range(n + 1)
+    ]
 
 
 @pytest.mark.parametrize("stage", ["viewers", "votes"])
@@ -225,4 +232,3 @@ def test_ctrl_c_leaves_what_was_fitted_before(stage):
         signal.signal(signal.SIGINT, handler)
     for name, value in before.items():
         assert getattr(sparsifier, name) is value, name
-    assert sparsifier.transform(X) is before["graph_"]

@@ -15,6 +15,7 @@ from scipy.sparse.linalg import LinearOperator, cg, eigsh
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.neighbors import kneighbors_graph
 
+from closeknit import _core
 from closeknit.linalg import ApproximateCholesky, factorize, factors
 from closeknit.linalg.factors import SparseFactor
 
@@ -480,7 +481,11 @@ def test_refuses_what_is_no_laplacian(matrix, message):
         (path([-1.0]), [1.0, 1.0], "weights must be finite and not negative"),
         (path([np.inf]), [1.0, 1.0], "weights must be finite and not negative"),
         (path([np.nan]), [1.0, 1.0], "weights must be finite and not negative"),
-        (path([1e308] * 2), [0.0] * 3, "weights must be finite and not negative, and so their sum"),
+        (
+            path([1e308] * 2),
+            [0.0] * 3,
+            "not negative, and their sum finite",
+        ),
     ],
 )
 def test_refuses_bad_graphs(weights, excess, message):
@@ -520,3 +525,19 @@ def test_heeds_signals_while_factorising():
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert count >= 4
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        ([0, 1, 3], [1, 0], [1.0, 1.0]),
+        ([0, 2, 1], [1, 0], [1.0, 1.0]),
+        ([1, 1, 2], [1, 0], [1.0, 1.0]),
+        ([0, 1, 2], [1, 2], [1.0, 1.0]),
+        ([0, 1, 2], [-1, 0], [1.0, 1.0]),
+    ],
+)
+def test_the_core_refuses_broken_matrices(arrays):
+    indptr, indices = (np.array(a, dtype=np.int32) for a in arrays[:2])
+    with pytest.raises(ValueError, match=r"not those of a matrix|out of range"):
+        _core.approximate_cholesky(indptr, indices, np.array(arrays[2]), np.ones(2), 0, None)

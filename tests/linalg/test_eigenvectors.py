@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
-from scipy.sparse.csgraph import connected_components
 
 import closeknit as ck
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.graphs import laplacian, symmetrize
-from closeknit.linalg import multiply, subspace, thin
+from closeknit.linalg import subspace
 from closeknit.linalg.eigenvectors import DENSE, graph_eigenvectors
 from closeknit.progress import listening
 
@@ -162,36 +161,3 @@ def test_too_few_iterations_warn_and_give_the_best():
 def test_wrong_number_of_vectors(n_vectors):
     with pytest.raises(ValueError, match=f"n_vectors={n_vectors} must be from 1"):
         graph_eigenvectors(path(3), n_vectors)
-
-
-@pytest.mark.parametrize("n_neighbors", [1, 2, 5])
-def test_thinned_graph_has_the_same_components(n_neighbors):
-    W = pieces(neighbour_graph(80, seed=1), neighbour_graph(50, seed=2))
-    thinned = thin(W, n_neighbors)
-    a, b = (connected_components(V, directed=False)[1] for V in (W, thinned))
-    np.testing.assert_array_equal(a, b)
-    assert thinned.nnz < W.nnz
-    assert abs(thinned - thinned.T).max() == 0.0
-    kept = thinned.toarray() > 0.0
-    np.testing.assert_array_equal(thinned.toarray()[kept], W.toarray()[kept])
-    assert (kept.sum(axis=1) >= n_neighbors).all()
-
-
-def test_sparse_graph_is_not_thinned():
-    W = path(20)
-    assert thin(W, 2) is W
-
-
-@pytest.mark.parametrize("k", [1, 3, 20])
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_products_are_those_of_scipy_on_any_number_of_threads(k, dtype):
-    rng = np.random.default_rng(0)
-    A = sparse.random(5000, 5000, density=0.002, format="csr", random_state=0)
-    A.indptr, A.indices = A.indptr.astype(dtype), A.indices.astype(dtype)
-    X = rng.normal(size=(5000, k))
-    one, two = (multiply(A, X, n_jobs) for n_jobs in (1, 2))
-    np.testing.assert_array_equal(one, two)
-    np.testing.assert_allclose(one, A @ X, rtol=1e-12, atol=1e-14)
-    np.testing.assert_array_equal(multiply(A, np.asfortranarray(X)), one)
-    with pytest.raises(ValueError, match="one row per row of the matrix"):
-        multiply(A, X[:7])

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import LinAlgError
 from scipy.sparse import csr_matrix, random_array
 
-from closeknit.linalg import conjugate_gradients, factorize, factors
+from closeknit.linalg import factorize, factors
 from closeknit.linalg.factors import DenseCholesky, DiagonalFactor, SparseFactor
 
 
@@ -63,30 +63,3 @@ def test_memory_runs_out_during_the_factorisation(monkeypatch):
     monkeypatch.setattr(factors, "splu", splu)
     with pytest.raises(MemoryError, match="needs more memory than there is; keep fewer"):
         factorize(positive_definite(60, 0.05), "sparse")
-
-
-@pytest.mark.parametrize("tol", [0.1, 1e-3, 1e-8])
-def test_conjugate_gradients(tol):
-    B = positive_definite(60, 0.05)
-    rng = np.random.default_rng(0)
-    rhs, start = rng.normal(size=(60, 2)), rng.normal(size=(60, 2))
-    P, iterations = conjugate_gradients(lambda V: B @ V, rhs, start, tol, 200)
-    assert np.linalg.norm(B @ P - rhs) <= tol * np.linalg.norm(rhs) * (1 + 1e-9)
-    assert iterations < 200
-
-
-def test_conjugate_gradients_stops():
-    B = positive_definite(60, 0.05)
-    rhs = np.ones((60, 1))
-    _, iterations = conjugate_gradients(lambda V: B @ V, rhs, 0 * rhs, 0.0, 3)
-    assert iterations == 3
-    P, iterations = conjugate_gradients(lambda V: B @ V, 0 * rhs, 0 * rhs, 0.1, 3)
-    assert iterations == 0
-    np.testing.assert_array_equal(P, 0 * rhs)
-
-
-def test_warm_start_at_the_solution_costs_nothing():
-    B = positive_definite(60, 0.05)
-    rhs = np.ones((60, 1))
-    solution = np.linalg.solve(B.toarray(), rhs)
-    assert conjugate_gradients(lambda V: B @ V, rhs, solution, 0.1, 50)[1] == 0

@@ -1,17 +1,19 @@
-"""What entropic affinities are good for besides pictures.
+"""What entropic affinities are good for besides embeddings.
 
 ::
 
-    SpectralClustering              graph → smoothest vectors → k-means
-    LabelPropagation, LabelSpreading    graph + a few labels → all labels
-    MeanShift                       points + bandwidths → modes of the density
-    image_affinities, segment_image     the same, for the pixels of an image
+    SpectralClustering                  graph → smoothest vectors → k-means
+    LabelPropagation, LabelSpreading    graph + a few labels → all labels (label_classifier.py)
+    MeanShift                           points + bandwidths → modes of the density
+                                        (density.py, ascent.py, trajectories.py, mode_search.py)
+    image_affinities, segment_image     the same, for the pixels of an image (pixels.py)
 """
 
 from closeknit.apps.cluster import SpectralClustering
+from closeknit.apps.label_propagation import LabelPropagation
+from closeknit.apps.label_spreading import LabelSpreading
 from closeknit.apps.meanshift import MeanShift
 from closeknit.apps.pixels import image_affinities, pixel_features
-from closeknit.apps.propagate import LabelPropagation, LabelSpreading
 from closeknit.apps.segment import segment_image
 
 __all__ = [

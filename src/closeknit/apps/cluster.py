@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from closeknit.apps._shared import by_size, check_count, fit_graph, pairwise_tags, validate_points
-from closeknit.exceptions import DisconnectedWarning
+from closeknit._threads import single_threaded_blas
+from closeknit.apps.estimators import GraphInputMixin, by_size, check_count, validate_points
+from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
+from closeknit.graphs import affinity_graph
 from closeknit.linalg import Eigenvectors, graph_eigenvectors
-from closeknit.progress import report
+from closeknit.progress import report, shown
 
 __all__ = ["SpectralClustering"]
 
 Array = NDArray[np.float64]
 
 
-class SpectralClustering(ClusterMixin, BaseEstimator):
+class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
     """Cut the graph of entropic affinities where it is thinnest.
 
-    The cut into k clusters of least normalised weight is found approximately, from the k smoothest
+    The cut of least normalised weight into k clusters is found approximately, from the k smoothest
     vectors on the graph: those with the smallest eigenvalues of L u = λ D u. Points of one cluster
     have nearly the same entries in all of them.
 
@@ -38,7 +39,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     affinity : "entropic", "precomputed" or transformer, default="entropic"
         As in :class:`~closeknit.TSNE`; ``"precomputed"`` means that `X` holds symmetric affinities.
     metric : str, default="euclidean"
-    n_neighbors : "auto", int or None, default="auto"
+    n_neighbors, neighbors : default="auto"
         As in :class:`~closeknit.EntropicAffinities`.
     variant : {"ncut", "njw"}, default="njw"
         ``"ncut"`` clusters the entries of the vectors u (Shi and Malik); ``"njw"`` those of the
@@ -63,19 +64,26 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         From 0 to n_clusters − 1, the largest cluster first; −1 for points about which the graph
         says nothing (see Notes).
     embedding_ : ndarray of shape (n_samples, n_clusters)
-        The vectors among which k-means looked for clusters.
+        The rows that k-means clustered.
     eigenvalues_ : ndarray of shape (n_clusters,)
-        A large step behind the last one speaks for this number of clusters.
+        A large gap after the last one speaks for this number of clusters.
     affinities_ : csr_matrix of shape (n_samples, n_samples)
         The symmetric graph that was cut.
     n_iter_ : int
         Iterations of the eigensolver; 1 for small graphs, which are solved directly.
+    stopped_because_ : {"converged", "max_iter", "interrupted"}
+    affinity_estimator_ : object or None
+        What made the graph; None if it was given.
 
     Notes
     -----
     Connected components are never joined while there are clusters left for them. If there are more
     components than clusters, the graph cannot tell which of them belong together: the `n_clusters`
     largest are the clusters, the points of all others are labelled −1, and a warning says so.
+
+    An interrupt (Ctrl-C) ends the search for vectors with the best so far, and k-means after one
+    start instead of several. Before there are vectors, and a second time, it is passed on and
+    leaves the estimator as it was.
 
     References
     ----------
@@ -93,6 +101,17 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     1.0
     """
 
+    saved_state: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "affinity_estimator_",
+        "affinities_",
+        "eigenvalues_",
+        "embedding_",
+        "labels_",
+        "n_iter_",
+        "stopped_because_",
+    )
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -101,6 +120,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         affinity: Any = "entropic",
         metric: str = "euclidean",
         n_neighbors: int | str | None = "auto",
+        neighbors: Any = "auto",
         variant: str = "njw",
         n_init: int = 10,
         tol: float = 1e-4,
@@ -114,6 +134,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         self.affinity = affinity
         self.metric = metric
         self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
         self.variant = variant
         self.n_init = n_init
         self.tol = tol
@@ -137,26 +158,31 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_points(self, X, ensure_min_samples=2)
+        X = validate_points(self, X)
         self._check_parameters(X.shape[0])
-        self.affinities_ = fit_graph(self, X)
         rng = check_random_state(self.random_state)
-        found = graph_eigenvectors(
-            self.affinities_,
-            self.n_clusters,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=rng,
-            n_jobs=self.n_jobs,
-        )
-        self.eigenvalues_, self.n_iter_ = found.values, max(1, found.n_iter)
-        self.embedding_ = _coordinates(found, self.variant)
-        count, component = connected_components(self.affinities_, directed=False)
-        if count >= self.n_clusters:
-            self.labels_ = _largest(component, self.n_clusters)
-        else:
-            report("clusters")
-            self.labels_ = _tightest(self.embedding_, self.n_clusters, self.n_init, rng)
+        with shown(self.verbose):
+            W, affinity_estimator = affinity_graph(X, self)
+            found = graph_eigenvectors(
+                W,
+                self.n_clusters,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                random_state=rng,
+                n_jobs=self.n_jobs,
+            )
+            vectors, stopped_because = _coordinates(found, self.variant), found.stopped_because
+            if found.components.max() + 1 >= self.n_clusters:
+                labels = _largest(found.components, self.n_clusters)
+            else:
+                report("clusters")
+                # After an interrupt one start has to do.
+                n_init = 1 if stopped_because == "interrupted" else self.n_init
+                labels, interrupted = _tightest(vectors, self.n_clusters, n_init, rng)
+                stopped_because = "interrupted" if interrupted else stopped_because
+        self.affinities_, self.affinity_estimator_ = W, affinity_estimator
+        self.eigenvalues_, self.embedding_, self.labels_ = found.values, vectors, labels
+        self.n_iter_, self.stopped_because_ = max(1, found.n_iter), stopped_because
         return self
 
     def _check_parameters(self, n_samples: int) -> None:
@@ -173,9 +199,6 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         if not 0.0 < self.tol < 1.0:
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
 
-    def __sklearn_tags__(self) -> Any:
-        return pairwise_tags(self, super().__sklearn_tags__())
-
 
 def _coordinates(found: Eigenvectors, variant: str) -> Array:
     if variant == "ncut":
@@ -184,15 +207,15 @@ def _coordinates(found: Eigenvectors, variant: str) -> Array:
     return np.divide(found.vectors, lengths, out=np.zeros_like(found.vectors), where=lengths > 0.0)
 
 
-def _largest(component: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
-    """Number the largest components; what is left over is -1."""
-    labels = by_size(component)
-    if labels.max() >= n_clusters:
-        left_over = labels >= n_clusters
+def _largest(components: NDArray[np.int64], n_clusters: int) -> NDArray[np.int32]:
+    """Label the largest components, which are numbered by size; the points of others are -1."""
+    labels = components.astype(np.int32)
+    left_over = labels >= n_clusters
+    if left_over.any():
         warnings.warn(
-            f"the graph falls into {labels.max() + 1} components, more than "
-            f"n_clusters={n_clusters}: the largest are the clusters and the {left_over.sum()} "
-            "points of the others are labelled -1; raise perplexity or n_neighbors to connect them",
+            f"the graph has {labels.max() + 1} components, more than n_clusters={n_clusters}: the "
+            f"largest are the clusters and the {left_over.sum()} points of the others are labelled "
+            "-1; raise perplexity or n_neighbors to connect them",
             DisconnectedWarning,
             stacklevel=3,
         )
@@ -200,7 +223,21 @@ def _largest(component: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
     return labels
 
 
-def _tightest(points: Array, n_clusters: int, n_init: int, rng: Any) -> NDArray[np.int32]:
-    # Several threads would add up the means in any order, and the bits with them.
-    with threadpool_limits(1):
-        return by_size(KMeans(n_clusters, n_init=n_init, random_state=rng).fit_predict(points))
+def _tightest(
+    points: Array, n_clusters: int, n_init: int, rng: Any
+) -> tuple[NDArray[np.int32], bool]:
+    """Return the best clustering of k-means, and whether an interrupt left it with one start."""
+    # Several threads would add up the means in any order, and change the bits with it.
+    with single_threaded_blas(), threadpool_limits(1, "openmp"):
+        try:
+            k_means = KMeans(n_clusters, n_init=n_init, random_state=rng)
+            return by_size(k_means.fit_predict(points)), False
+        except KeyboardInterrupt:
+            if n_init == 1:
+                raise
+            warnings.warn(
+                f"interrupted: k-means takes one start instead of n_init={n_init}",
+                NotConvergedWarning,
+                stacklevel=3,
+            )
+            return by_size(k_means.set_params(n_init=1).fit_predict(points)), True

@@ -1,10 +1,10 @@
-"""Mean shift: every point climbs the density to a mode."""
+"""Mean shift: every point ascends the density to a mode."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,13 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closeknit.affinities import EntropicAffinities
-from closeknit.apps._climb import Ascent, climb, climb_together
-from closeknit.apps._density import Density, unheard
-from closeknit.apps._shared import by_size, check_count
+from closeknit.apps.density import SamplePointDensity
+from closeknit.apps.estimators import by_size, check_count
+from closeknit.apps.mode_search import Ends, find_ends, find_ends_together
+from closeknit.apps.trajectories import Trajectories
 from closeknit.exceptions import NotConvergedWarning
-from closeknit.neighbors import Neighbors, fit_index
+from closeknit.neighbors import Neighbors
+from closeknit.progress import shown
 
 __all__ = ["MeanShift"]
 
@@ -25,10 +27,10 @@ Array = NDArray[np.float64]
 
 
 class MeanShift(ClusterMixin, BaseEstimator):
-    """Cluster points by the mode of the density that each of them climbs to.
+    """Cluster points by the mode of the density that each of them ascends to.
 
     The density is a sum of Gaussians, one for each point, as wide as that point's entropic
-    bandwidth σ: narrow where points are dense, wide where they are rare. There is no number of
+    bandwidth σ: narrow where points are dense, wide where they are sparse. There is no number of
     clusters to choose, only the perplexity; larger ones give fewer modes.
 
     Parameters
@@ -49,12 +51,13 @@ class MeanShift(ClusterMixin, BaseEstimator):
         Threads for the neighbours; the result is the same for any.
     random_state : int, RandomState or None, default=None
         Seeds approximate neighbours.
+    verbose : bool, default=False
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Which mode each point climbed to, the one with the most points first; -1 for points that
-        were on the way when the fit was interrupted.
+        The mode that each point reached, the one with the most points first; -1 for points that
+        were on their way when the fit was interrupted.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The modes.
     sigmas_ : ndarray of shape (n_samples,)
@@ -62,6 +65,9 @@ class MeanShift(ClusterMixin, BaseEstimator):
     n_iter_ : int
         Steps of the point that took the most.
     stopped_because_ : {"converged", "max_iter", "interrupted"}
+    density_, trajectories_, ends_
+        What new points need: the density, places where fitted points passed (None for few points),
+        and where they ended.
 
     Notes
     -----
@@ -69,8 +75,8 @@ class MeanShift(ClusterMixin, BaseEstimator):
     ``σ_n^(−D−2) exp(−‖x − x_n‖² / 2σ_n²)`` for D features: where the density's gradient would
     vanish if the weights stayed, and the density does not fall. On long slopes steps in the same
     direction are stretched, to a quarter of the bandwidth at most, as long as the density grows.
-    Neighbours are searched anew when a point has moved by half a bandwidth, and before it may stop:
-    the modes are those of the nearest neighbours' density, the ways to them are approximate.
+    Neighbours are searched again when a point has moved by half a bandwidth, and before it may
+    stop: the modes are those of the nearest neighbours' density, the trajectories are approximate.
 
     Of more than some thousand points, later ones that come within a tenth of the bandwidth of a
     place where an earlier one passed end where that one did; so do new points. Only points about as
@@ -99,6 +105,18 @@ class MeanShift(ClusterMixin, BaseEstimator):
     1.0
     """
 
+    saved_state: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "labels_",
+        "cluster_centers_",
+        "sigmas_",
+        "n_iter_",
+        "stopped_because_",
+        "density_",
+        "trajectories_",
+        "ends_",
+    )
+
     def __init__(
         self,
         perplexity: float = 30.0,
@@ -110,6 +128,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
         max_iter: int = 300,
         n_jobs: int | None = -1,
         random_state: Any = None,
+        verbose: bool = False,
     ):
         self.perplexity = perplexity
         self.n_neighbors = n_neighbors
@@ -119,9 +138,10 @@ class MeanShift(ClusterMixin, BaseEstimator):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Let every point of `X` climb.
+        """Find the mode that each point of `X` ascends to.
 
         Parameters
         ----------
@@ -135,56 +155,50 @@ class MeanShift(ClusterMixin, BaseEstimator):
         """
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
-        sigmas, density, near = self._estimate(X)
-        ascent, paths = climb_together(density, X, near, self.tol, self.max_iter, self.n_jobs)
-        del near
-        self._warn_of(ascent)
+        with shown(self.verbose):
+            density, near, sigmas = self._estimate(X)
+            ends, known = find_ends_together(density, near, self.tol, self.max_iter, self.n_jobs)
+        self._warn_about(ends)
         # After max_iter steps most are nearly there; at an interrupt some have not even started.
-        lost = ascent.moving & ascent.interrupted
-        alone = np.flatnonzero((ascent.owners < 0) & ~lost)
-        ends = ascent.ends[alone]
-        found = density.search(ends)
-        logs, _ = density.evaluate(ends, found)
-        gathered, modes = _merge(ends, logs, density.sigmas[found[:, 0]], self.merge)
+        lost = ends.moving & ends.interrupted
+        alone = np.flatnonzero((ends.leaders < 0) & ~lost)
+        places = ends.places[alone]
+        found = density.search(places)
+        logs, _ = density.evaluate(places, found)
+        merged, modes = _merge(places, logs, density.sigmas[found[:, 0]], self.merge)
         labels = np.full(len(X), -1)
-        labels[alone] = gathered
-        joined = ascent.owners >= 0
-        labels[joined] = labels[ascent.owners[joined]]
-        self.sigmas_, self.n_iter_ = sigmas, ascent.n_iter
-        self.stopped_because_ = _reason(ascent)
+        labels[alone] = merged
+        following = ends.leaders >= 0
+        labels[following] = labels[ends.leaders[following]]
+        self.sigmas_ = sigmas
+        self.n_iter_, self.stopped_because_ = ends.n_iter, ends.stopped_because
         self.labels_ = np.full(len(X), -1, dtype=np.int32)
         self.labels_[~lost] = by_size(labels[~lost])
         self.cluster_centers_ = np.empty_like(modes)
         self.cluster_centers_[self.labels_[~lost]] = modes[labels[~lost]]
-        self._density, self._paths = density, paths
-        with unheard():
-            self._ends = fit_index(ends, "euclidean", "exact", n_jobs=self.n_jobs)
-        self._end_labels = self.labels_[alone]
+        self.density_, self.trajectories_ = density, known
+        self.ends_ = Trajectories.through(places, alone, self.n_jobs, method="exact")
         return self
 
-    def _estimate(self, X: Array) -> tuple[Array, Density, NDArray[np.int32]]:
-        """Return bandwidths, the density, and the points that count at each point."""
+    def _estimate(self, X: Array) -> tuple[SamplePointDensity, NDArray[np.int32], Array]:
+        """Return the density, the points that count at each point, and the bandwidths."""
         affinities = EntropicAffinities(
             self.perplexity,
             n_neighbors=self.n_neighbors,
             neighbors=self.neighbors,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
+            verbose=self.verbose,
         ).fit(X)
         assert affinities.neighbors_ is not None  # n_neighbors=None was refused
         others = affinities.neighbors_.indices
         near = np.hstack([np.arange(len(X), dtype=others.dtype)[:, None], others])
-        density = Density(
-            X,
-            affinities.sigmas_,
-            affinities.index_,
-            near.shape[1],
-            self.n_jobs,
-        )
-        return affinities.sigmas_, density, near
+        sigmas, index = affinities.sigmas_, affinities.index_
+        density = SamplePointDensity(X, sigmas, index, near.shape[1], self.n_jobs)
+        return density, near, sigmas
 
     def predict(self, X: Any) -> NDArray[np.int32]:
-        """Let new points climb, each on its own, and look whose mode they come to.
+        """Let new points ascend, each on its own, and return the labels of the modes they reach.
 
         Parameters
         ----------
@@ -197,20 +211,20 @@ class MeanShift(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        ascent = climb(self._density, X, self.tol, self.max_iter, self._paths)
-        self._warn_of(ascent)
-        with unheard():
-            nearest = self._ends.query(ascent.ends, 1).indices[:, 0]
-        joined = ascent.owners >= 0
-        return np.where(joined, self.labels_[ascent.owners], self._end_labels[nearest])
+        ends = find_ends(self.density_, X, self.tol, self.max_iter, self.trajectories_)
+        self._warn_about(ends)
+        alone = ends.leaders < 0
+        leaders = ends.leaders.copy()
+        leaders[alone] = self.ends_.leaders_near(ends.places[alone])
+        return self.labels_[leaders]
 
-    def _warn_of(self, ascent: Ascent) -> None:
-        if not ascent.moving.any():
+    def _warn_about(self, ends: Ends) -> None:
+        if not ends.moving.any():
             return
-        who = f"{np.count_nonzero(ascent.moving)} of {len(ascent.ends)} points"
-        message = f"{who} still moved after max_iter={self.max_iter} steps; raise max_iter or tol"
-        if ascent.interrupted:
-            message = f"interrupted: {who} had not arrived at a mode and are labelled -1"
+        which = f"{np.count_nonzero(ends.moving)} of {len(ends.places)} points"
+        message = f"{which} still moved after max_iter={self.max_iter} steps; raise max_iter or tol"
+        if ends.interrupted:
+            message = f"interrupted: {which} had not arrived at a mode and are labelled -1"
         warnings.warn(message, NotConvergedWarning, stacklevel=3)
 
     def _check_parameters(self) -> None:
@@ -226,12 +240,6 @@ class MeanShift(ClusterMixin, BaseEstimator):
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
         if not 0.0 < self.merge < math.inf:
             raise ValueError(f"merge={self.merge} must be a positive number")
-
-
-def _reason(ascent: Ascent) -> str:
-    if ascent.interrupted:
-        return "interrupted"
-    return "max_iter" if ascent.moving.any() else "converged"
 
 
 def _merge(ends: Array, density: Array, scales: Array, merge: float) -> tuple[Any, Array]:

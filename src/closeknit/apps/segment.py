@@ -1,4 +1,4 @@
-"""From an image to its parts."""
+"""From an image to its segments."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closeknit.apps.cluster import SpectralClustering
 from closeknit.apps.meanshift import MeanShift
-from closeknit.apps.pixels import image_affinities, pixel_features
-from closeknit.graphs import symmetrize
+from closeknit.apps.pixels import pixel_features, window_neighbors
 
 __all__ = ["segment_image"]
 
@@ -35,9 +34,9 @@ def segment_image(
     image : array-like of shape (height, width), (height, width, 3) or (height, width, 4)
         Grey, or red, green and blue in sRGB; integers, or numbers from 0 to 1.
     n_segments : int or None, default=None
-        How many. Spectral clustering must know, mean shift finds out by itself.
+        How many; needed by spectral clustering, found by mean shift itself.
     method : {"spectral", "meanshift"}, default="spectral"
-        Cut the graph of :func:`~closeknit.image_affinities`, or climb to the modes of the pixels'
+        Cut the graph of :func:`~closeknit.image_affinities`, or ascend to the modes of the pixels'
         density with the bandwidth of each pixel: :class:`~closeknit.SpectralClustering` or
         :class:`~closeknit.MeanShift`.
     perplexity : float, default=30.0
@@ -46,8 +45,8 @@ def segment_image(
     n_neighbors, window
         As in :func:`~closeknit.image_affinities`; `window` is for ``method="spectral"`` only.
     spatial_weight : float, default=0.3
-        How much a step to the next pixel counts beside a just visible difference of colour. With 1,
-        as in the affinities' paper, segments are patches of a map; with 0.1 they have many holes.
+        Weight of a step to the next pixel against a just visible difference of colour. With 1, as
+        in the affinities' paper, segments are compact; with 0.1 they have many holes.
     n_jobs : int or None, default=-1
     random_state : int, RandomState or None, default=None
     **options
@@ -56,8 +55,8 @@ def segment_image(
     Returns
     -------
     ndarray of int of shape (height, width)
-        The number of each pixel's segment; the largest is 0. -1 stands for none: see the labels of
-        the two clusterings.
+        The number of each pixel's segment, the largest first; -1 for pixels without one, as in the
+        labels of the two clusterings.
 
     Examples
     --------
@@ -69,31 +68,24 @@ def segment_image(
     >>> bool((labels == image).all())
     True
     """
-    shared: dict[str, Any] = {
+    if method not in ("spectral", "meanshift"):
+        raise ValueError(f"unknown method {method!r}; use 'spectral' or 'meanshift'")
+    X, shape = pixel_features(image, spatial_weight=spatial_weight), np.shape(image)[:2]
+    options |= {
         "perplexity": perplexity,
         "n_neighbors": n_neighbors,
         "n_jobs": n_jobs,
         "random_state": random_state,
     }
-    shape = np.shape(image)[:2]
     if method == "spectral":
         if n_segments is None:
-            raise ValueError("method='spectral' needs to know how many: pass n_segments")
-        W, _ = image_affinities(image, window=window, spatial_weight=spatial_weight, **shared)
-        clustering = SpectralClustering(
-            n_segments,
-            affinity="precomputed",
-            n_jobs=n_jobs,
-            random_state=random_state,
-            **options,
+            raise ValueError("method='spectral' needs the number of segments; pass n_segments")
+        if window is not None:
+            options["neighbors"] = window_neighbors(X, (shape[0], shape[1]), window)
+        return SpectralClustering(n_segments, **options).fit_predict(X).reshape(shape)
+    if n_segments is not None or window is not None:
+        raise ValueError(
+            "method='meanshift' finds the number of segments by itself, in the whole image; "
+            "leave out n_segments and window, and raise perplexity for fewer segments"
         )
-        return clustering.fit_predict(symmetrize(W)).reshape(shape)
-    if method == "meanshift":
-        if n_segments is not None or window is not None:
-            raise ValueError(
-                "method='meanshift' finds the number of segments by itself, in the whole image; "
-                "leave out n_segments and window, and raise perplexity for fewer segments"
-            )
-        X = pixel_features(image, spatial_weight=spatial_weight)
-        return MeanShift(**shared, **options).fit_predict(X).reshape(shape)
-    raise ValueError(f"unknown method {method!r}; use 'spectral' or 'meanshift'")
+    return MeanShift(**options).fit_predict(X).reshape(shape)

@@ -3,10 +3,11 @@
 ::
 
     points, distances or affinities
+        └─► affinity_graph         symmetric entropic affinities of points (from_data.py)
         └─► EntropicSparsifier     edges of large entropic affinity
         └─► KNNSparsifier          edges between nearest neighbours
-        └─► ViewerSparsifier       edges that few viewers (viewers.py) vote against,
-                                   by the modes (modes.py, dip.py) of what they see (sights.py)
+        └─► ViewerSparsifier       edges that few viewers (viewers.py) vote against, by the modes
+                                   (modes.py, dip.py) of their distances (viewer_distances.py)
         └─► ResistanceSparsifier   a sample of edges that keeps the Laplacian (resistances.py)
     compare({...})                 what they kept: edges, components, spectra (spectra.py)
 """
@@ -21,14 +22,14 @@ from closeknit.graphs.compare import (
     sparsity,
 )
 from closeknit.graphs.dip import Dip, dip_modes, dip_statistic, dip_test
-from closeknit.graphs.entropic import EntropicSparsifier
-from closeknit.graphs.knn import KNNSparsifier
+from closeknit.graphs.entropic_sparsifier import EntropicSparsifier
+from closeknit.graphs.from_data import affinity_graph, symmetrize
+from closeknit.graphs.knn_sparsifier import KNNSparsifier
 from closeknit.graphs.laplacian import laplacian
 from closeknit.graphs.modes import find_modes, silverman_bandwidth
 from closeknit.graphs.resistance_sparsifier import ResistanceSparsifier
 from closeknit.graphs.resistances import effective_resistances
 from closeknit.graphs.spectra import laplacian_distance, spectrum_distance
-from closeknit.graphs.symmetrize import symmetrize
 from closeknit.graphs.viewer_sparsifier import ViewerSparsifier
 from closeknit.graphs.viewers import View
 
@@ -42,6 +43,7 @@ __all__ = [
     "ResistanceSparsifier",
     "View",
     "ViewerSparsifier",
+    "affinity_graph",
     "compare",
     "connected_components",
     "degrees",

@@ -1,4 +1,4 @@
-"""How much of a graph a sparser one has kept: counts, components, and a table with spectra."""
+"""How much of a graph a sparser one keeps: counts, components, and a table with spectra."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from closeknit.graphs._input import check_graph
-from closeknit.graphs.spectra import Energies, Spectrum
+from closeknit.graphs.spectra import Energies, Spectrum, check_graphs
+from closeknit.linalg import canonical, entry_rows
 
 __all__ = [
     "Comparison",
@@ -43,13 +42,11 @@ def sparsity(W: Any) -> float:
     >>> round(sparsity([[1, 2, 0], [2, 1, 0], [0, 0, 1]]), 3)
     0.667
     """
-    W = sparse.coo_matrix(W)
+    W = canonical(W, dtype=None, name="a graph")
     n = W.shape[0]
-    if W.shape != (n, n):
-        raise ValueError(f"sparsity needs a square matrix, got shape {W.shape}")
     if n == 1:
         return float("nan")
-    return 1.0 - int(np.count_nonzero(W.row != W.col)) / (n * (n - 1))
+    return 1.0 - int(np.count_nonzero(entry_rows(W) != W.indices)) / (n * (n - 1))
 
 
 def connected_components(W: Any) -> NDArray[np.int32]:
@@ -73,7 +70,8 @@ def connected_components(W: Any) -> NDArray[np.int32]:
     """
     from scipy.sparse import csgraph
 
-    _, labels = csgraph.connected_components(sparse.csr_matrix(W), directed=False)
+    W = canonical(W, dtype=None, name="a graph")
+    _, labels = csgraph.connected_components(W, directed=False)
     return np.asarray(labels)
 
 
@@ -100,7 +98,7 @@ class Degrees:
 
 
 def degrees(W: Any) -> Degrees:
-    """Count the edges of the points.
+    """Summarise how many edges the points have.
 
     Parameters
     ----------
@@ -117,9 +115,10 @@ def degrees(W: Any) -> Degrees:
     >>> degrees([[0, 1, 3], [1, 0, 0], [3, 0, 0]])
     Degrees(smallest=1, median=1.0, mean=1.33..., largest=2, isolated=0, mean_weight=2.66...)
     """
-    W = sparse.coo_matrix(W)
-    others = W.row != W.col
-    counts = np.bincount(W.row[others], minlength=W.shape[0])
+    W = canonical(W, name="a graph")
+    rows = entry_rows(W)
+    others = rows != W.indices
+    counts = np.bincount(rows[others], minlength=W.shape[0])
     return Degrees(
         smallest=int(counts.min()),
         median=float(np.median(counts)),
@@ -190,7 +189,7 @@ class Comparison:
         return {record.pop("name"): record for record in self.to_records()}
 
     def __repr__(self) -> str:
-        header = ("graph", "edges", "sparsity", "parts", "isolated", "degree", "D1", "D2")
+        header = ("graph", "edges", "sparsity", "components", "isolated", "degree", "D1", "D2")
         cells = [header]
         for row in self.rows:
             counts = (f"{row.n_components}", f"{row.isolated}", f"{row.mean_degree:.1f}")
@@ -235,31 +234,31 @@ def compare(
     >>> triangle = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
     >>> path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     >>> compare({"all": triangle, "path": path})
-    graph  edges  sparsity  parts  isolated  degree     D1  ...
-    all        6    0.0000      1         0     2.0  2.667  ...
-    path       4    0.3333      1         0     1.3  2.667  ...
+    graph  edges  sparsity  components  isolated  degree     D1  ...
+    all        6    0.0000           1         0     2.0  2.667  ...
+    path       4    0.3333           1         0     1.3  2.667  ...
     D1 and D2 from 'all'
     """
     if not isinstance(graphs, Mapping):
         graphs = {str(number): graph for number, graph in enumerate(graphs)}
     if not graphs:
         raise ValueError("there are no graphs to compare")
-    named = {name: check_graph(sparse.csr_matrix(graph)) for name, graph in graphs.items()}
     if reference is None:
-        reference = next(iter(named))
+        reference = next(iter(graphs))
     if isinstance(reference, str):
-        if reference not in named:
-            raise ValueError(f"reference={reference!r} is none of the graphs {list(named)}")
-        original, title = named[reference], reference
+        if reference not in graphs:
+            raise ValueError(f"reference={reference!r} is none of the graphs {list(graphs)}")
+        title, reference = reference, graphs[reference]
     else:
-        original, title = check_graph(sparse.csr_matrix(reference)), "the reference"
+        title = "the reference"
+    original, *checked = check_graphs(reference, *graphs.values())
     if n_eigenvalues == "auto":
         n_eigenvalues = None if original.shape[0] <= 2_000 else 100
     assert not isinstance(n_eigenvalues, str)
     spectrum = Spectrum(original, "adjacency", n_eigenvalues)
     energies = Energies(original, n_eigenvectors)
     rows = []
-    for name, graph in named.items():
+    for name, graph in zip(graphs, checked, strict=True):
         degree = degrees(graph)
         rows.append(
             GraphSummary(

@@ -66,7 +66,7 @@ def dip_statistic(sample: ArrayLike) -> tuple[float, float, float]:
     x = np.sort(np.asarray(sample, dtype=np.float64).ravel())
     n = len(x)
     if not n:
-        raise ValueError("an empty sample has no dip")
+        raise ValueError("an empty sample has no dip; pass at least one number")
     if not np.isfinite(x).all():
         raise ValueError("the sample contains NaN or infinite values; remove them")
     if x[0] == x[-1]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from scipy import sparse
+
+from closeknit.linalg import canonical, row_sums
 
 __all__ = ["laplacian"]
 
@@ -30,8 +31,5 @@ def laplacian(W: Any) -> Any:
     array([[ 2., -2.],
            [-2.,  2.]])
     """
-    W = sparse.csr_matrix(W, dtype=np.float64)
-    if W.shape[0] != W.shape[1]:
-        raise ValueError(f"laplacian needs a square matrix, got shape {W.shape}")
-    degrees = np.asarray(W.sum(axis=1)).ravel()
-    return sparse.csr_matrix(sparse.diags(degrees) - W)
+    W = canonical(W, name="a graph")
+    return sparse.csr_matrix(sparse.diags(row_sums(W)) - W)

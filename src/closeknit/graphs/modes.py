@@ -66,7 +66,7 @@ def find_modes(sample: ArrayLike, bandwidth: float | str = "silverman") -> Array
     """
     t = np.sort(np.asarray(sample, dtype=np.float64).ravel())
     if not len(t):
-        raise ValueError("an empty sample has no modes")
+        raise ValueError("an empty sample has no modes; pass at least one number")
     if not np.isfinite(t).all():
         raise ValueError("the sample contains NaN or infinite values; remove them")
     if isinstance(bandwidth, str):
@@ -102,7 +102,9 @@ def silverman_bandwidth(sample: ArrayLike) -> float:
     >>> round(silverman_bandwidth([1.0, 2.0, 3.0, 4.0]), 3)
     0.763
     """
-    t = np.asarray(sample, dtype=np.float64)
+    t = np.asarray(sample, dtype=np.float64).ravel()
+    if not len(t):
+        raise ValueError("an empty sample has no bandwidth; pass at least one number")
     lower, upper = np.percentile(t, [25.0, 75.0])
     spread = min(t.std(), (upper - lower) / 1.34) or t.std()
     return float(0.9 * spread * len(t) ** -0.2)

@@ -11,24 +11,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from closeknit.graphs._input import check_graph, entropic_graph
-from closeknit.graphs.base import BaseSparsifier
 from closeknit.graphs.resistances import effective_resistances
+from closeknit.graphs.sparsifier import BaseSparsifier
+from closeknit.linalg import Array, canonical, row_sums
+from closeknit.progress import log
 
 __all__ = ["ResistanceSparsifier"]
-
-Array = NDArray[np.float64]
 
 #: Probability with which the bound on the spectrum may fail.
 _FAILURE = 0.01
 
 
 class ResistanceSparsifier(BaseSparsifier):
-    """Keep a random sample of edges, reweighted so that the Laplacian stays what it was on average.
+    """Keep a random sample of edges, reweighted so that the Laplacian is unchanged on average.
 
-    Edge e is kept with the probability ``p = min(1, c·w·R)``, where R is its effective resistance,
-    and then has the weight ``w/p``: bridges stay, edges with many detours share their weight with
-    the ones left.
+    An edge of weight w is kept with the probability ``p = min(1, c·w·R)``, where R is its effective
+    resistance, and then has the weight ``w/p``: bridges stay, and of edges with many detours a few
+    stand for the others.
 
     Parameters
     ----------
@@ -36,11 +35,11 @@ class ResistanceSparsifier(BaseSparsifier):
         How many edges to keep, exactly, a pair of points counted once; ⌈n·log n⌉ (or all there are,
         if they are fewer) unless another target is given.
     sparsity : float or None, default=None
-        Instead, the share of pairs that shall have no edge.
+        Instead, the share of pairs that are to have no edge.
     epsilon : float or None, default=None
         Instead, how much every quadratic form may change: ``|xᵀL_s x − xᵀLx| ≤ ε·xᵀLx`` for all x.
         Edges are then drawn independently, with c such that this fails with a probability of at
-        most 0.01, were the resistances exact. It takes many edges.
+        most 0.01 if the resistances were exact. This keeps many edges.
     n_projections : int, default=100
         As in :func:`effective_resistances`.
     perplexity, n_neighbors : default=30.0, "auto"
@@ -61,7 +60,7 @@ class ResistanceSparsifier(BaseSparsifier):
     sparsity_ : float
         Share of pairs without an edge.
     probabilities_ : csr_matrix of shape (n_samples, n_samples)
-        With which each edge of the original graph was to be kept.
+        Of each edge of the original graph to be kept.
 
     References
     ----------
@@ -77,6 +76,8 @@ class ResistanceSparsifier(BaseSparsifier):
     >>> sparsifier.fit_transform(X).nnz
     4000
     """
+
+    saved_state = (*BaseSparsifier.saved_state, "probabilities_")
 
     probabilities_: Any
 
@@ -109,15 +110,11 @@ class ResistanceSparsifier(BaseSparsifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _sparsify(self, X: Any) -> Any:
-        W = check_graph(X) if self.input == "affinities" else entropic_graph(X, self)
-        if abs(W - W.T).max() > 0.0:
-            raise ValueError(
-                "resistances need a symmetric graph; use closeknit.graphs.symmetrize first"
-            )
+    def _sparsify(self, X: Any) -> dict[str, Any]:
+        W = self._affinity_graph(X)
         random = check_random_state(self.random_state)
         edges = sparse.coo_matrix(sparse.triu(W, k=1))
-        self._say(f"resistances: {edges.nnz} edges, {self.n_projections} systems")
+        log("resistances: %d edges, %d systems", edges.nnz, self.n_projections)
         leverages = _leverages(W, edges, self.n_projections, random, self.n_jobs)
         if self.epsilon is None:
             count = self._count(W.shape[0], edges.nnz)
@@ -127,8 +124,10 @@ class ResistanceSparsifier(BaseSparsifier):
             factor = _factor_for(self.epsilon, W.shape[0])
             probabilities = np.minimum(1.0, factor * leverages)
             kept = np.flatnonzero(random.random_sample(edges.nnz) < probabilities)
-        self.probabilities_ = _both_ways(edges, probabilities, slice(None))
-        return _both_ways(edges, edges.data / probabilities, kept)
+        return {
+            "graph_": _both_ways(edges, edges.data / probabilities, kept),
+            "probabilities_": _both_ways(edges, probabilities, slice(None)),
+        }
 
     def _count(self, n: int, available: int) -> int:
         """How many pairs to keep."""
@@ -145,14 +144,7 @@ class ResistanceSparsifier(BaseSparsifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        targets = {
-            name: getattr(self, name)
-            for name in ("n_edges", "sparsity", "epsilon")
-            if getattr(self, name) is not None
-        }
-        if len(targets) > 1:
-            given = " and ".join(f"{name}={value}" for name, value in targets.items())
-            raise ValueError(f"{given} are ways to say how many edges to keep; give one of them")
+        self._check_one_target("n_edges", "sparsity", "epsilon")
         n_edges = self.n_edges
         if n_edges is not None and not (isinstance(n_edges, int | np.integer) and n_edges >= 1):
             raise ValueError(f"n_edges={n_edges!r} must be an integer of at least 1")
@@ -165,18 +157,16 @@ def _leverages(W: Any, edges: Any, n_projections: int, random: Any, n_jobs: int 
 
     It is at most 1, and the resistance at least the mean of the reciprocal degrees (Lovász).
     """
-    if not edges.nnz:
-        return np.empty(0)
     resistances = effective_resistances(
         W, n_projections=n_projections, random_state=random, n_jobs=n_jobs
     )
-    reciprocal = 1.0 / np.maximum(np.asarray(W.sum(axis=1)).ravel(), np.finfo(float).tiny)
+    reciprocal = 1.0 / np.maximum(row_sums(W), np.finfo(float).tiny)
     least = 0.5 * (reciprocal[edges.row] + reciprocal[edges.col])
     return np.minimum(1.0, edges.data * np.maximum(resistances.data, least))
 
 
 def _factor_for(epsilon: float, n: int) -> float:
-    """C for which matrix Chernoff bounds the failure: 2n·exp(−c ε²/(2 + 2ε/3)) ≤ 0.01."""
+    """Return c with 2n·exp(−c ε²/(2 + 2ε/3)) = 0.01, the matrix Chernoff bound of a failure."""
     return (2.0 + 2.0 * epsilon / 3.0) * math.log(2.0 * n / _FAILURE) / epsilon**2
 
 
@@ -203,7 +193,6 @@ def _draw_exactly(probabilities: Array, count: int, random: Any) -> NDArray[np.i
 
 
 def _both_ways(edges: Any, values: Array, kept: Any) -> Any:
+    """The symmetric graph of some edges above the diagonal."""
     upper = sparse.coo_matrix((values[kept], (edges.row[kept], edges.col[kept])), shape=edges.shape)
-    graph = sparse.csr_matrix(upper + upper.T)
-    graph.sort_indices()
-    return graph
+    return canonical(upper + upper.T)

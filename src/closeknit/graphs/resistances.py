@@ -15,7 +15,13 @@ import numpy as np
 from scipy import sparse
 
 from closeknit.graphs.laplacian import laplacian
-from closeknit.linalg import ApproximateCholesky, Array, conjugate_gradients, multiply
+from closeknit.linalg import (
+    ApproximateCholesky,
+    Array,
+    check_symmetric,
+    conjugate_gradients,
+    multiply,
+)
 
 __all__ = ["effective_resistances"]
 
@@ -37,8 +43,8 @@ def effective_resistances(
 
     Parameters
     ----------
-    W : csr_matrix of shape (n_samples, n_samples)
-        Symmetric positive weights, taken as conductances.
+    W : sparse matrix or array-like of shape (n_samples, n_samples)
+        Symmetric weights, taken as conductances.
     n_projections : int, default=100
         Random directions; the relative standard error of a resistance is √(2/n_projections).
     random_state : int, RandomState or None, default=None
@@ -67,9 +73,10 @@ def effective_resistances(
 
     if n_projections < 1:
         raise ValueError(f"n_projections={n_projections} must be at least 1")
+    W = check_symmetric(W, "resistances: weights")
     random = check_random_state(random_state)
     L = laplacian(W)
-    edges = sparse.coo_matrix(sparse.triu(sparse.csr_matrix(W, dtype=np.float64), k=1))
+    edges = sparse.coo_matrix(sparse.triu(W, k=1))
     n_edges, places = edges.nnz, np.arange(edges.nnz)
     roots = np.sqrt(edges.data)
     incidence = sparse.csr_matrix(
@@ -79,7 +86,7 @@ def effective_resistances(
         ),
         shape=(L.shape[0], n_edges),
     )
-    solve = _solver(L, n_jobs)
+    solve = _solver(W, L, n_jobs)
     resistances = np.zeros(n_edges)
     for begin in range(0, n_projections, _BLOCK):
         width = min(_BLOCK, n_projections - begin)
@@ -106,9 +113,9 @@ def _add_squares(out: Array, potentials: Array, rows: Any, columns: Any) -> None
         out[some] += np.einsum("ij,ij->i", drops, drops)
 
 
-def _solver(L: Any, n_jobs: int | None) -> Callable[[Array], Array]:
+def _solver(W: Any, L: Any, n_jobs: int | None) -> Callable[[Array], Array]:
     """Return b ↦ x with L x = b, where each column of b adds up to 0 in every component."""
-    factor = ApproximateCholesky(L, 0, n_jobs=n_jobs)
+    factor = ApproximateCholesky.of_graph(W, np.zeros(W.shape[0]), n_jobs=n_jobs)
 
     def solve(rhs: Array) -> Array:
         return conjugate_gradients(

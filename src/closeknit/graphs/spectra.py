@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
+from scipy.sparse import csr_matrix
 
-from closeknit.graphs._input import check_graph
+from closeknit._threads import single_threaded_blas
 from closeknit.graphs.laplacian import laplacian
+from closeknit.linalg import Array, check_symmetric, inner
 
-__all__ = ["Energies", "Spectrum", "laplacian_distance", "spectrum_distance"]
+__all__ = ["Energies", "Spectrum", "check_graphs", "laplacian_distance", "spectrum_distance"]
 
 #: Up to here all eigenvalues are computed, in an n × n array (10,000 points: 0.8 GB).
 _LARGEST_DENSE = 10_000
@@ -27,7 +27,7 @@ def spectrum_distance(
     W, W_sparse : sparse matrix or array-like of shape (n_samples, n_samples)
         Symmetric weights of the original and of the sparser graph.
     matrix : {"adjacency", "laplacian"}, default="adjacency"
-        Whose eigenvalues: of W, as the paper seems to mean, or of D − W.
+        The matrix whose eigenvalues are compared: W, as the paper seems to mean, or D − W.
     n_eigenvalues : int or None, default=None
         Compare only that many of the largest, found by a sparse eigensolver; None means all, which
         takes an n × n array and n³ time.
@@ -51,7 +51,8 @@ def spectrum_distance(
     """
     if matrix not in ("laplacian", "adjacency"):
         raise ValueError(f"matrix={matrix!r} is unknown; choose 'laplacian' or 'adjacency'")
-    return Spectrum(W, matrix, n_eigenvalues).distance(W_sparse)
+    original, sparser = check_graphs(W, W_sparse)
+    return Spectrum(original, matrix, n_eigenvalues).distance(sparser)
 
 
 def laplacian_distance(W: Any, W_sparse: Any, *, n_eigenvectors: int = 10) -> float:
@@ -80,79 +81,78 @@ def laplacian_distance(W: Any, W_sparse: Any, *, n_eigenvectors: int = 10) -> fl
     >>> laplacian_distance(triangle, triangle)
     0.0
     """
-    return Energies(W, n_eigenvectors).distance(W_sparse)
+    original, sparser = check_graphs(W, W_sparse)
+    return Energies(original, n_eigenvectors).distance(sparser)
 
 
 class Spectrum:
-    """The eigenvalues of one graph, to compare others with."""
+    """The eigenvalues of one symmetric graph, to compare those of others with."""
 
-    def __init__(self, W: Any, matrix: str, n_eigenvalues: int | None) -> None:
+    def __init__(self, W: csr_matrix, matrix: str, n_eigenvalues: int | None) -> None:
         self._matrix, self._count = matrix, n_eigenvalues
-        W = _check_symmetric(W)
-        self._n = W.shape[0]
-        if n_eigenvalues is None and self._n > _LARGEST_DENSE:
+        n = W.shape[0]
+        if n_eigenvalues is None and n > _LARGEST_DENSE:
             raise ValueError(
-                f"all eigenvalues of {self._n} points would take an array of "
-                f"{8e-9 * self._n**2:.1f} GB; set n_eigenvalues, for example to 100"
+                f"all eigenvalues of {n} points would take an array of {8e-9 * n**2:.1f} GB; "
+                "set n_eigenvalues, for example to 100"
             )
         self._values = self._eigenvalues(W)
 
-    def _eigenvalues(self, W: Any) -> NDArray[np.float64]:
+    def _eigenvalues(self, W: csr_matrix) -> Array:
         return _largest_eigenvalues(laplacian(W) if self._matrix == "laplacian" else W, self._count)
 
-    def distance(self, W: Any) -> float:
+    def distance(self, W: csr_matrix) -> float:
         """D₁."""
-        v, v_s = self._values, self._eigenvalues(_check_symmetric(W, self._n))
-        overlap, norms = float(v @ v_s), np.abs(v).sum() * np.abs(v_s).sum()
+        v, v_s = self._values, self._eigenvalues(W)
+        overlap, norms = inner(v, v_s), np.abs(v).sum() * np.abs(v_s).sum()
         return float(norms / overlap) if overlap > 0.0 else float("inf")
 
 
 class Energies:
-    """vᵀLv of one graph's top eigenvectors, to compare others with."""
+    """vᵀLv of the top eigenvectors of one symmetric graph, to compare those of others with."""
 
-    def __init__(self, W: Any, n_eigenvectors: int) -> None:
+    def __init__(self, W: csr_matrix, n_eigenvectors: int) -> None:
         if n_eigenvectors < 1:
             raise ValueError(f"n_eigenvectors={n_eigenvectors} must be at least 1")
-        L = laplacian(_check_symmetric(W))
+        L = laplacian(W)
         self._vectors = _top_eigenvectors(L, n_eigenvectors)
         self._energies = self._of(L)
 
-    def _of(self, L: Any) -> NDArray[np.float64]:
+    def _of(self, L: csr_matrix) -> Array:
         return np.asarray(np.einsum("ij,ij->j", self._vectors, L @ self._vectors))
 
-    def distance(self, W: Any) -> float:
+    def distance(self, W: csr_matrix) -> float:
         """D₂."""
-        L = laplacian(_check_symmetric(W, len(self._vectors)))
-        return float(np.square(self._energies - self._of(L)).sum())
+        return float(np.square(self._energies - self._of(laplacian(W))).sum())
 
 
-def _check_symmetric(W: Any, n: int | None = None) -> Any:
-    """Return a checked graph, of `n` points if that is given."""
-    W = check_graph(sparse.csr_matrix(W))
-    if n is not None and W.shape[0] != n:
-        raise ValueError(f"the graphs must have the same points, got {n} and {W.shape[0]} of them")
-    if abs(W - W.T).max() > 1e-10 * W.data.max(initial=0.0):
-        raise ValueError(
-            "spectra are compared of symmetric graphs; use closeknit.graphs.symmetrize first"
-        )
-    return W
+def check_graphs(*graphs: Any) -> list[csr_matrix]:
+    """Return graphs of the same points as symmetric weights, or say what is wrong."""
+    checked = [check_symmetric(graph, "weights of graphs") for graph in graphs]
+    sizes = sorted({W.shape[0] for W in checked})
+    if len(sizes) > 1:
+        numbers = " and ".join(map(str, sizes))
+        raise ValueError(f"the graphs must have the same points, got {numbers} of them")
+    return checked
 
 
-def _largest_eigenvalues(M: Any, count: int | None) -> NDArray[np.float64]:
-    """The largest eigenvalues, in falling order."""
+def _largest_eigenvalues(M: Any, count: int | None) -> Array:
+    """The largest eigenvalues, in descending order."""
     n = M.shape[0]
     if count is None or count >= n - 1:
-        return np.linalg.eigvalsh(M.toarray())[::-1][:count]
+        with single_threaded_blas():
+            return np.linalg.eigvalsh(M.toarray())[::-1][:count]
     if count < 1:
         raise ValueError(f"n_eigenvalues={count} must be at least 1")
     return np.sort(_lanczos(M, count, vectors=False))[::-1]
 
 
-def _top_eigenvectors(M: Any, count: int) -> NDArray[np.float64]:
+def _top_eigenvectors(M: Any, count: int) -> Array:
     n = M.shape[0]
     # Lanczos needs room for more vectors than it returns; for few points nothing is saved.
     if n <= 200 or 4 * count > n:
-        return np.linalg.eigh(M.toarray())[1][:, ::-1][:, :count]
+        with single_threaded_blas():
+            return np.linalg.eigh(M.toarray())[1][:, ::-1][:, :count]
     return _lanczos(M, count, vectors=True)[1]
 
 
@@ -161,4 +161,5 @@ def _lanczos(M: Any, count: int, *, vectors: bool) -> Any:
 
     # A fixed start, so that the same graph gives the same bits.
     start = np.random.default_rng(0).standard_normal(M.shape[0])
-    return eigsh(M, count, which="LA", v0=start, return_eigenvectors=vectors)
+    with single_threaded_blas():
+        return eigsh(M, count, which="LA", v0=start, return_eigenvectors=vectors)

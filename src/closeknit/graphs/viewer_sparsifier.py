@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
-from closeknit._threads import effective_n_jobs
+from closeknit._threads import effective_n_jobs, single_threaded_blas
 from closeknit.affinities import check_perplexity, scales_of
 from closeknit.exceptions import NoViewerWarning
-from closeknit.graphs._input import check_graph, entropic_graph
-from closeknit.graphs._select import keep_smallest, subgraph
-from closeknit.graphs.base import BaseSparsifier
-from closeknit.graphs.sights import TAILS, make_sight
-from closeknit.graphs.viewers import View, choose_viewers, look
-from closeknit.progress import steps
+from closeknit.graphs.selection import keep_fewest_votes, subgraph
+from closeknit.graphs.sparsifier import BaseSparsifier
+from closeknit.graphs.viewer_distances import TAILS, viewer_distances
+from closeknit.graphs.viewers import View, choose_viewers, count_votes, look
+from closeknit.linalg import with_data
+from closeknit.progress import log, steps
 
 __all__ = ["ViewerSparsifier"]
 
@@ -30,21 +27,22 @@ class ViewerSparsifier(BaseSparsifier):
     """Mean shift on viewers: edges between points that viewers see apart are dropped.
 
     A viewer is a point. It finds the modes of its distances to all points and votes against each
-    edge between whose ends there are at least two modes. Edges with as many votes as `votes` go.
+    edge between whose ends there are at least two modes. Edges with at least `votes` votes are
+    dropped.
 
     Parameters
     ----------
     n_viewers : int, default=100
-        How many good viewers, which see two modes at least, shall vote. If four times as many
-        candidates have not enough good ones among them, fewer vote.
+        How many good viewers vote, which see at least two modes. If four times as many candidates
+        do not have enough good ones among them, fewer vote.
     votes : int or None, default=None
         Votes that drop an edge; 1 unless `sparsity` is given.
     sparsity : float or None, default=None
-        Instead of a number of votes, the share of pairs that shall have no edge. Edges with the
-        most votes go first and, among those with equally many, the ones of the smallest affinity.
+        Instead of a number of votes, the share of pairs that are to have no edge. Edges with
+        the most votes are dropped first and, among equals, those of the smallest affinity.
     bandwidth : "auto", "entropic", "silverman" or float, default="auto"
         Of the Gaussian kernel under which each viewer finds modes: the bandwidth that gives its
-        distances the perplexity (``"auto"``, too), :func:`silverman_bandwidth`, or one for all.
+        distances the perplexity (also ``"auto"``), :func:`silverman_bandwidth`, or one for all.
     modes : {"mean-shift", "dip"}, default="mean-shift"
         How modes are found: :func:`find_modes`, or :func:`dip_modes`, which the paper tried and
         found poor.
@@ -74,19 +72,15 @@ class ViewerSparsifier(BaseSparsifier):
     Attributes
     ----------
     graph_ : csr_matrix of shape (n_samples, n_samples)
-        The affinities that are left. Symmetric unless affinities were given that are not.
+        The affinities kept. Symmetric unless affinities were given that are not.
     sparsity_ : float
         Share of pairs without an edge.
     votes_ : csr_matrix of shape (n_samples, n_samples)
         The votes against each edge of the graph before it was made sparse, zeros included.
     viewers_ : tuple of View
-        Those who voted: their indices, bandwidths, modes and numbers of votes.
+        Those that voted: their indices, bandwidths, modes and numbers of votes.
     candidates_ : tuple of View
-        All who were asked.
-
-    Notes
-    -----
-    Ctrl-C during a fit leaves the estimator as it was fitted before, if it was.
+        All views, of good and of other candidates.
 
     References
     ----------
@@ -101,6 +95,8 @@ class ViewerSparsifier(BaseSparsifier):
     >>> len(sparsifier.viewers_), sparsifier.sparsity_ > 0.5
     (20, True)
     """
+
+    saved_state = (*BaseSparsifier.saved_state, "votes_", "viewers_", "candidates_")
 
     votes_: Any
     viewers_: tuple[View, ...]
@@ -143,47 +139,43 @@ class ViewerSparsifier(BaseSparsifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _sparsify(self, X: Any) -> Any:
-        if self.input == "affinities":
-            W = X = check_graph(X)
-        else:
-            W = entropic_graph(X, self)
-        # Before anybody is asked, know that the target can be met.
+    def _sparsify(self, X: Any) -> dict[str, Any]:
+        W = self._affinity_graph(X)
+        # A target that cannot be met is refused before the views are computed.
         count = None if self.sparsity is None else self._wanted_edges(W.shape[0], W.nnz)
-        # The products of one view are too short to share: threads would only wait for each other.
-        with threadpool_limits(limits=1, user_api="blas"):
-            candidates = tuple(self._ask(X))
+        with single_threaded_blas():
+            candidates = tuple(self._look(W if self.input == "affinities" else X))
         viewers = tuple(view for view in candidates if view.good)
         if not viewers:
             warnings.warn(
-                f"none of {len(candidates)} candidates sees two modes in its distances, so "
-                "nobody votes against any edge; try a smaller bandwidth or perplexity",
+                f"none of {len(candidates)} candidates sees two modes in its distances, so there "
+                "are no votes against any edge; try a smaller bandwidth or perplexity",
                 NoViewerWarning,
                 stacklevel=4,
             )
-        votes = _count_votes(viewers, W)
-        self._say(f"{len(viewers)} viewers of {len(candidates)} candidates have voted")
+        votes = count_votes(viewers, W)
+        log("%d viewers of %d candidates have voted", len(viewers), len(candidates))
         if count is None:
             kept = votes < (1 if self.votes is None else self.votes)
         else:
-            kept = _fewest_votes(votes, W.data, count)
-        graph = subgraph(W, kept)
-        # All at once, so that Ctrl-C before leaves what was fitted before.
-        self.candidates_, self.viewers_ = candidates, viewers
-        self.votes_ = sparse.csr_matrix((votes, W.indices, W.indptr), shape=W.shape)
-        return graph
+            kept = keep_fewest_votes(votes, W.data, count)
+        return {
+            "graph_": subgraph(W, kept),
+            "votes_": with_data(W, votes).copy(),  # W may share its arrays with the caller's
+            "viewers_": viewers,
+            "candidates_": candidates,
+        }
 
-    def _ask(self, X: Any) -> list[View]:
+    def _look(self, X: Any) -> list[View]:
         """Look from candidates until there are enough good viewers."""
-        sight = make_sight(X, self.input, self.metric, effective_n_jobs(self.n_jobs))
+        source = viewer_distances(X, self.input, self.metric, effective_n_jobs(self.n_jobs))
         rule = "entropic" if self.bandwidth == "auto" else self.bandwidth
-
         perplexity = self.view_perplexity or min(scales_of(self.perplexity))
 
         def look_from(viewer: int) -> tuple[View, NDArray[np.float64]]:
-            distances = sight.distances(viewer)
+            distances = source.distances(viewer)
             view = look(distances, viewer, rule, perplexity, self.modes)
-            return view, sight.rarity(distances, view.bandwidth or 1.0, self.tails)
+            return view, source.remoteness(distances, view.bandwidth or 1.0, self.tails)
 
         n = X.shape[0]
         if not isinstance(self.viewer_selection, str):
@@ -212,11 +204,7 @@ class ViewerSparsifier(BaseSparsifier):
         super()._check_parameters()
         if not isinstance(self.n_viewers, int | np.integer) or self.n_viewers < 1:
             raise ValueError(f"n_viewers={self.n_viewers!r} must be an integer of at least 1")
-        if self.votes is not None and self.sparsity is not None:
-            raise ValueError(
-                f"votes={self.votes} and sparsity={self.sparsity} are two ways to say how many "
-                "edges to keep; give one of them"
-            )
+        self._check_one_target("votes", "sparsity")
         if self.votes is not None and not self.votes >= 1:
             raise ValueError(f"votes={self.votes} must be at least 1")
         rules = ("auto", "entropic", "silverman")
@@ -237,26 +225,3 @@ class ViewerSparsifier(BaseSparsifier):
             value = getattr(self, name)
             if value not in known:
                 raise ValueError(f"{name}={value!r} is unknown; choose one of {known}")
-
-
-def _count_votes(viewers: Sequence[View], W: Any) -> NDArray[np.int32]:
-    """Votes against each stored edge."""
-    rows = np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
-    votes = np.zeros(W.nnz, dtype=np.int32)
-    for view in steps("votes", viewers):
-        votes += view.parts(rows, W.indices)
-    return votes
-
-
-def _fewest_votes(
-    votes: NDArray[np.int32], weights: NDArray[np.float64], count: float
-) -> NDArray[np.bool_]:
-    """Mark the `count` edges with the fewest votes; among equals, the heaviest."""
-    if count <= 0 or count >= len(votes):
-        return np.full(len(votes), count > 0)
-    place = math.ceil(count) - 1
-    last = np.partition(votes, place)[place]
-    kept = votes < last
-    equal = votes == last
-    kept[equal] = keep_smallest(-weights[equal], count - np.count_nonzero(kept))
-    return kept

@@ -1,27 +1,29 @@
-"""Viewers: points that tell others apart by the modes of their distances (section 3 of the paper).
+"""Viewers: points that separate others by the modes of their distances (section 3 of the paper).
 
 A viewer looks at its distances to all points and finds their modes. Two points between whose
 distances there are at least two modes lie in different clusters, as far as it can see, and get its
-vote to be parted.
+vote to be separated.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from closeknit.affinities import solve_bandwidths
 from closeknit.exceptions import NoBandwidthWarning
 from closeknit.graphs.dip import dip_modes
 from closeknit.graphs.modes import find_modes, silverman_bandwidth
-from closeknit.progress import report
+from closeknit.linalg import entry_rows
+from closeknit.progress import report, steps
 
-__all__ = ["View", "choose_viewers", "look"]
+__all__ = ["View", "choose_viewers", "count_votes", "look"]
 
 Array = NDArray[np.float64]
 
@@ -39,26 +41,37 @@ class View:
     modes : ndarray of shape (n_modes,)
         Modes of the distances from the viewer.
     n_votes : int
-        Pairs of points that it would part.
+        Pairs of points that it votes to separate.
+    places : ndarray of int of shape (n_samples,)
+        The number of modes before each point; -1 for points that it does not see.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [20.0], [21.0]]
+    >>> sparsifier = ck.graphs.ViewerSparsifier(viewer_selection=[0], bandwidth=1.0, perplexity=3)
+    >>> view = sparsifier.fit(X).viewers_[0]
+    >>> view.modes.round(1), view.separates([1, 1], [3, 5])
+    (array([ 1.5, 10.5, 20.5]), array([False,  True]))
     """
 
     viewer: int
     bandwidth: float
     modes: Array
     n_votes: int
-    _places: NDArray[np.int32] = field(repr=False)
+    places: NDArray[np.int32] = field(repr=False)
 
     @property
     def good(self) -> bool:
-        """Whether it parts anybody, for which it has to see at least two modes."""
+        """Whether it separates any points, for which it has to see at least two modes."""
         return self.n_votes > 0
 
-    def parts(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
+    def separates(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether at least two modes lie between the points of each pair.
 
-        Points that the viewer does not see get no vote.
+        There are no votes on points that the viewer does not see.
         """
-        a, b = self._places[first], self._places[second]
+        a, b = self.places[first], self.places[second]
         return (np.abs(a - b) >= 2) & (a >= 0) & (b >= 0)
 
 
@@ -92,10 +105,10 @@ def look(
             found = dip_modes(sample)
         else:
             found = find_modes(sample, width) if width > 0.0 else sample[:1]
-    # How many modes lie before each point; those out of sight have no place.
+    # A point's place is the number of modes before it; -1 if it is not seen.
     places = np.searchsorted(found, distances, side="right").astype(np.int32)
     places[~seen] = -1
-    return View(viewer, width, found, _count_votes(places[seen]), places)
+    return View(viewer, width, found, _count_pairs(places[seen]), places)
 
 
 def _bandwidth_of(sample: Array, rule: float | str, perplexity: float) -> float:
@@ -111,11 +124,20 @@ def _bandwidth_of(sample: Array, rule: float | str, perplexity: float) -> float:
     return silverman_bandwidth(sample)
 
 
-def _count_votes(places: NDArray[np.int32]) -> int:
+def _count_pairs(places: NDArray[np.int32]) -> int:
     """Number of pairs at least two places apart."""
     counts = np.bincount(places).astype(np.int64)
     before = np.concatenate([[0, 0], np.cumsum(counts)])[: len(counts)]  # two places or more
     return int(counts @ before)
+
+
+def count_votes(viewers: Sequence[View], W: csr_matrix) -> NDArray[np.int32]:
+    """Count the votes against each stored edge of a graph."""
+    rows = entry_rows(W)
+    votes = np.zeros(W.nnz, dtype=np.int32)
+    for view in steps("votes", viewers):
+        votes += view.separates(rows, W.indices)
+    return votes
 
 
 def choose_viewers(
@@ -135,10 +157,10 @@ def choose_viewers(
     n_viewers : int
         How many good viewers are wanted.
     look_from : callable
-        Returns what a candidate sees, and how little affinity every point has to it.
+        Returns what a candidate sees, and how remote every point is from it.
     spread : bool
         Whether candidates are drawn far from those before, as in k-means++: with weights that are
-        the summed rarities seen from all past candidates. Uniformly otherwise.
+        the summed remoteness from all past candidates. Uniformly otherwise.
     random : RandomState
 
     Returns
@@ -147,27 +169,25 @@ def choose_viewers(
         All candidates, good and bad, at most four times as many as wanted.
     """
     candidates: list[View] = []
-    fresh = np.ones(n, dtype=bool)
+    eligible = np.ones(n, dtype=bool)
     weights = np.zeros(n)
-    reached = np.zeros(n, dtype=bool)
     good = 0
-    while good < n_viewers and len(candidates) < 4 * n_viewers and fresh.any():
+    while good < n_viewers and len(candidates) < 4 * n_viewers and eligible.any():
         report("viewers", good, n_viewers)
-        drawn = _draw(weights, fresh, random)
-        view, rarity = look_from(drawn)
+        drawn = _draw(weights, eligible, random)
+        view, remoteness = look_from(drawn)
         candidates.append(view)
         good += view.good
-        fresh[drawn] = False
+        eligible[drawn] = False
         if spread:
-            weights += rarity
-            # Zero is what a flat kernel gives the points in its range: one view of them is enough.
-            reached |= rarity == 0.0
-            fresh &= ~reached
+            weights += remoteness
+            # A flat kernel gives zero to the points in its range: one view of them is enough.
+            eligible &= remoteness != 0.0
     return candidates
 
 
-def _draw(weights: Array, fresh: NDArray[np.bool_], random: np.random.RandomState) -> int:
-    free = np.flatnonzero(fresh)
+def _draw(weights: Array, eligible: NDArray[np.bool_], random: np.random.RandomState) -> int:
+    free = np.flatnonzero(eligible)
     among = weights[free]
     total = among.sum()
     shares = among / total if 0.0 < total < np.inf else None

@@ -17,8 +17,8 @@ from typing import Any
 
 from closeknit.affinities import EntropicAffinities, FixedAffinities
 from closeknit.apps import LabelPropagation, LabelSpreading, MeanShift, SpectralClustering
-from closeknit.apps._climb import Paths
-from closeknit.apps._density import Density
+from closeknit.apps.density import SamplePointDensity as Density
+from closeknit.apps.trajectories import Trajectories as Paths
 from closeknit.embeddings import (
     SNE,
     TSNE,

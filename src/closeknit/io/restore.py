@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from closeknit.apps._density import Density
+from closeknit.apps.density import SamplePointDensity as Density
 from closeknit.exceptions import ModelError
 from closeknit.io.registry import ESTIMATORS, INDICES, PARTS, Shapes, dataclasses
 from closeknit.kernels import KERNELS, Kernel

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.linalg.csr import Array, canonical, with_data
+from closeknit.linalg.csr import Array, canonical, entry_rows, row_sums, with_data
 
 __all__ = ["ApproximateCholesky"]
 
@@ -19,8 +19,8 @@ class ApproximateCholesky:
     """An approximate factor F D Fᵀ of a Laplacian, or of a Laplacian with more on its diagonal.
 
     The matrix must be symmetric, with no positive entry off the diagonal and no negative row sum:
-    the Laplacian of a graph whose weights are the negative off-diagonal entries, plus a diagonal of
-    what is left over. Points are eliminated one by one, those with the fewest neighbours first.
+    the Laplacian of a graph whose weights are the negative off-diagonal entries, plus a diagonal,
+    the excess. Points are eliminated one by one, those with the fewest neighbours first.
     Exact elimination would join all neighbours of a point to each other; here each is joined to one
     heavier neighbour drawn at random, so that the factor has few entries (two to three times the
     matrix's on neighbour graphs) and the product of the factors has the matrix as its mean. On a
@@ -44,8 +44,8 @@ class ApproximateCholesky:
     -----
     Row sums below their rounding error are taken for zero. A connected component whose rows all sum
     to zero is singular along its constants; like the pseudo-inverse, :meth:`solve` ignores the mean
-    of the right-hand side there and returns a solution whose mean is zero. Ctrl-C is heeded while
-    factorising.
+    of the right-hand side there and returns a solution whose mean is zero. Ctrl-C interrupts the
+    factorisation.
 
     References
     ----------
@@ -78,8 +78,7 @@ class ApproximateCholesky:
     def __init__(
         self, matrix: csr_matrix, random_state: Any = 0, *, n_jobs: int | None = -1
     ) -> None:
-        self._n_jobs = n_jobs
-        self._set(*_split(matrix), _seed(random_state), None)
+        self._factorize(*_split(matrix), random_state, n_jobs)
 
     @classmethod
     def of_graph(
@@ -115,12 +114,11 @@ class ApproximateCholesky:
         array([1., 2.])
         """
         factor = cls.__new__(cls)
-        factor._n_jobs = n_jobs
-        factor._set(*_checked(weights, excess), _seed(random_state), None)
+        factor._factorize(*_checked(weights, excess), random_state, n_jobs)
         return factor
 
     def refreshed(self, weights: csr_matrix, excess: ArrayLike) -> ApproximateCholesky:
-        """Factorise another matrix in the same order of elimination, which is cheaper.
+        """Factorise another matrix in the same order of elimination, which takes less time.
 
         Meant for weights that change while the pattern stays; another pattern of the same size is
         factorised too, only in an order that does not suit it.
@@ -146,15 +144,25 @@ class ApproximateCholesky:
         array([1. , 1.5])
         """
         factor = type(self).__new__(type(self))
-        factor._n_jobs = self._n_jobs
-        factor._set(*_checked(weights, excess), self._seed, self._core)
+        factor._factorize(*_checked(weights, excess), self._seed, self._n_jobs, self._core)
         return factor
 
-    def _set(
-        self, weights: csr_matrix, excess: Array, seed: int, like: _core.ApproximateCholesky | None
+    def _factorize(
+        self,
+        weights: csr_matrix,
+        excess: Array,
+        random_state: Any,
+        n_jobs: int | None,
+        like: _core.ApproximateCholesky | None = None,
     ) -> None:
-        self._seed = seed
-        self._core = _core.approximate_cholesky(_core.Graph(weights), excess, seed, like)
+        if not isinstance(random_state, int | np.integer):
+            from sklearn.utils import check_random_state
+
+            random_state = check_random_state(random_state).randint(2**63, dtype=np.uint64)
+        if not 0 <= random_state < 2**64:
+            raise ValueError(f"random_state={random_state!r} must be from 0 to 2**64 - 1")
+        self._n, self._n_jobs, self._seed = len(excess), n_jobs, int(random_state)
+        self._core = _core.approximate_cholesky(_core.Graph(weights), excess, self._seed, like)
 
     @property
     def nnz(self) -> int:
@@ -187,39 +195,28 @@ class ApproximateCholesky:
         array([ 0.5, -0.5])
         """
         columns = np.ascontiguousarray(rhs, dtype=np.float64)
-        n = len(self.order)
-        if columns.ndim not in (1, 2) or len(columns) != n:
-            raise ValueError(f"rhs has shape {columns.shape}, but there are {n} points")
         shape = columns.shape
-        columns = columns.reshape(n, 1 if len(shape) == 1 else shape[1])
+        if len(shape) not in (1, 2) or shape[0] != self._n:
+            raise ValueError(f"rhs has shape {shape}, but there are {self._n} points")
+        columns = columns.reshape(self._n, 1 if len(shape) == 1 else shape[1])
         out = np.empty_like(columns)
         self._core.solve(columns, out, effective_n_jobs(self._n_jobs))
         return out.reshape(shape)
 
 
-def _seed(random_state: Any) -> int:
-    if not isinstance(random_state, int | np.integer):
-        from sklearn.utils import check_random_state
-
-        random_state = check_random_state(random_state).randint(2**63, dtype=np.uint64)
-    if not 0 <= random_state < 2**64:
-        raise ValueError(f"random_state={random_state!r} must be from 0 to 2**64 - 1")
-    return int(random_state)
-
-
 def _split(matrix: csr_matrix) -> tuple[csr_matrix, Array]:
-    """Return the weights and the row sums of a matrix that was found fit."""
+    """Return the weights and the row sums of a matrix, or say why it cannot be factorised."""
     matrix = canonical(matrix, name="a matrix to factorise")
     n = matrix.shape[0]
-    _refuse(~np.isfinite(matrix @ np.ones(n)), "holds a value that is not finite")
-    rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
+    excess = row_sums(matrix)
+    _refuse(~np.isfinite(excess), "holds a value that is not finite")
+    rows = entry_rows(matrix)
     wrong = rows[(matrix.data > 0.0) & (matrix.indices != rows)]
     _refuse(np.bincount(wrong, minlength=n) > 0, "has a positive entry off the diagonal")
     # Summing k terms loses up to k roundings of their absolute sum.
-    rounding = np.finfo(np.float64).eps * (np.diff(matrix.indptr) + 2) * (abs(matrix) @ np.ones(n))
+    rounding = np.finfo(np.float64).eps * (np.diff(matrix.indptr) + 2) * row_sums(abs(matrix))
     probe = np.random.default_rng(0).uniform(0.5, 1.0, n)
     _refuse(abs(matrix @ probe - matrix.T @ probe) > 2 * rounding, "is not that of its column")
-    excess = matrix @ np.ones(n)
     _refuse(excess < -rounding, "sums to less than zero")
     excess[excess <= rounding] = 0.0
     return with_data(matrix, -matrix.data), excess
@@ -235,14 +232,14 @@ def _checked(weights: csr_matrix, excess: ArrayLike) -> tuple[csr_matrix, Array]
     with np.errstate(over="ignore"):
         total = weights.data.sum()
     if not (weights.data.min(initial=0.0) >= 0.0 and np.isfinite(total)):
-        raise ValueError("weights must be finite and not negative, and so their sum")
+        raise ValueError("weights must be finite and not negative, and their sum finite")
     return weights, values
 
 
-def _refuse(wrong: NDArray[np.bool_], fault: str) -> None:
+def _refuse(wrong: NDArray[np.bool_], problem: str) -> None:
     if wrong.any():
         raise ValueError(
-            f"row {int(np.argmax(wrong))} {fault}; the approximate factorisation is for symmetric "
-            "matrices with off-diagonal entries and row sums of Laplacians (≤ 0 and ≥ 0): "
-            "use solver='sparse' for others"
+            f"row {int(np.argmax(wrong))} {problem}; the approximate factorisation is for "
+            "symmetric matrices with off-diagonal entries and row sums of Laplacians (≤ 0 and "
+            "≥ 0): use solver='sparse' for others"
         )

@@ -1,4 +1,7 @@
-"""Graphs as sparse matrices: one way to bring them into order, or say what is wrong."""
+"""Graphs as sparse matrices: the one way to bring them into order, and products with them.
+
+Inner products do without BLAS, whose last digits depend on the number of its threads.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
+
+from closeknit import _core
+from closeknit._threads import effective_n_jobs
 
 __all__ = [
     "Array",
     "canonical",
     "check_symmetric",
     "check_weights",
+    "entry_rows",
+    "inner",
+    "multiply",
+    "norm",
+    "row_sums",
     "same_pattern",
     "same_weights",
     "with_data",
@@ -24,7 +35,7 @@ Array: TypeAlias = NDArray[np.float64]
 def canonical(
     matrix: Any, *, dtype: DTypeLike | None = np.float64, name: str = "the matrix"
 ) -> csr_matrix:
-    """Return a square matrix in CSR format: rows in ascending order, each place stored once.
+    """Return a square matrix in canonical CSR format: sorted rows, each place stored once.
 
     Parameters
     ----------
@@ -53,6 +64,11 @@ def canonical(
         raise ValueError(f"{name} must be square, got shape {out.shape}")
     if out.dtype not in (np.float32, np.float64):
         out = out.astype(np.float64)
+    if issparse(matrix):
+        try:  # whatever comes next trusts the indices
+            out.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"{name} is not a valid sparse matrix: {error}") from error
     if not out.has_canonical_format:
         out = out.copy()
         out.sum_duplicates()
@@ -67,7 +83,7 @@ def check_weights(weights: Any, name: str = "affinities") -> csr_matrix:
     weights : sparse matrix or array-like of shape (n_samples, n_samples)
         Finite and non-negative. Not changed.
     name : str, default="affinities"
-        What messages call them.
+        What messages call them; a plural.
 
     Returns
     -------
@@ -98,6 +114,15 @@ def check_weights(weights: Any, name: str = "affinities") -> csr_matrix:
 def check_symmetric(weights: Any, name: str = "affinities") -> csr_matrix:
     """Return weights as :func:`check_weights` does, if they are symmetric up to rounding.
 
+    Parameters
+    ----------
+    weights, name
+        As in :func:`check_weights`.
+
+    Returns
+    -------
+    csr_matrix
+
     Examples
     --------
     >>> from closeknit.linalg import check_symmetric
@@ -125,20 +150,129 @@ def _asymmetry(W: csr_matrix) -> float:
     return float(abs(W - T).max())
 
 
+def entry_rows(W: csr_matrix) -> NDArray[Any]:
+    """Return the row of each stored entry, as ``W.indices`` holds its column.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import entry_rows
+    >>> entry_rows(csr_matrix([[0.0, 1.0, 2.0], [0.0, 0.0, 0.0], [3.0, 0.0, 0.0]]))
+    array([0, 0, 2], dtype=int32)
+    """
+    return np.repeat(np.arange(W.shape[0], dtype=W.indices.dtype), np.diff(W.indptr))
+
+
+def row_sums(W: csr_matrix) -> Array:
+    """Return the sum of each row; of a graph's weights, the degrees of its points.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import row_sums
+    >>> row_sums(csr_matrix([[0.0, 1.0], [1.0, 0.5]]))
+    array([1. , 1.5])
+    """
+    return np.asarray(W.sum(axis=1)).ravel()
+
+
 def with_data(W: csr_matrix, data: NDArray[Any]) -> csr_matrix:
-    """Return a matrix with the pattern of W, sharing it, and other entries."""
+    """Return a matrix with the pattern of W, sharing it, and other entries.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import with_data
+    >>> W = csr_matrix([[0.0, 1.0], [2.0, 0.0]])
+    >>> with_data(W, -W.data).toarray()
+    array([[ 0., -1.],
+           [-2.,  0.]])
+    """
     return csr_matrix((data, W.indices, W.indptr), shape=W.shape)
 
 
 def same_weights(a: csr_matrix, b: csr_matrix) -> bool:
-    """Whether two weight matrices are equal, at once if they are one object."""
+    """Whether two weight matrices are equal, at once if they are one object.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import same_weights
+    >>> W = csr_matrix([[0.0, 1.0], [2.0, 0.0]])
+    >>> same_weights(W, W.copy()), same_weights(W, 2 * W)
+    (True, False)
+    """
     return a is b or (_equal(a.data, b.data) and same_pattern(a, b))
 
 
 def same_pattern(a: csr_matrix, b: csr_matrix) -> bool:
-    """Whether two matrices store entries at the same places, at once if they share them."""
+    """Whether two matrices store entries at the same places, at once if they share them.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import same_pattern
+    >>> W = csr_matrix([[0.0, 1.0], [2.0, 0.0]])
+    >>> same_pattern(W, 2 * W), same_pattern(W, W.T @ W)
+    (True, False)
+    """
     return _equal(a.indptr, b.indptr) and _equal(a.indices, b.indices)
 
 
 def _equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return a is b or np.array_equal(a, b)
+
+
+def multiply(matrix: csr_matrix, X: Array, n_jobs: int | None = -1) -> Array:
+    """Return matrix @ X for a square matrix of float64, the same bits for any number of threads.
+
+    Parameters
+    ----------
+    matrix : csr_matrix of shape (n_samples, n_samples)
+    X : ndarray of shape (n_samples, n_columns)
+    n_jobs : int or None, default=-1
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_columns)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import multiply
+    >>> multiply(csr_matrix([[0.0, 2.0], [1.0, 0.0]]), np.array([[1.0], [3.0]]))
+    array([[6.],
+           [1.]])
+    """
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    out = np.empty_like(X)
+    threads = effective_n_jobs(n_jobs)
+    _core.multiply(_core.Graph(matrix), X, out, threads)
+    return out
+
+
+def inner(a: Array, b: Array) -> float:
+    """Return ⟨a, b⟩, the sum over all entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.linalg import inner
+    >>> inner(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    11.0
+    """
+    return float(np.einsum("i,i->", a.ravel(), b.ravel()))
+
+
+def norm(a: Array) -> float:
+    """Return the Frobenius norm of a.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.linalg import norm
+    >>> norm(np.array([[3.0, 4.0]]))
+    5.0
+    """
+    return float(np.sqrt(inner(a, a)))

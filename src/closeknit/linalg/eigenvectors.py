@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
+from closeknit._threads import single_threaded_blas
 from closeknit.exceptions import NotConvergedWarning
-from closeknit.linalg.csr import Array
-from closeknit.linalg.factors import ApproximateCholesky
-from closeknit.linalg.products import multiply
+from closeknit.linalg.approximate_cholesky import ApproximateCholesky
+from closeknit.linalg.csr import Array, canonical, multiply, row_sums
 from closeknit.linalg.strongest import thin
 from closeknit.linalg.subspace import Subspace
 from closeknit.progress import report
@@ -52,16 +53,34 @@ class Eigenvectors:
         Orthonormal. Divided by `roots` they solve L u = λ D u.
     roots : ndarray of shape (n_samples,)
         Square roots of the degrees; 1 for isolated points.
+    components : ndarray of int of shape (n_samples,)
+        The connected component of each point, numbered by size: 0 is the largest and, of equally
+        large ones, the one that comes first.
     n_iter : int
         Block iterations; 0 if the solution is direct.
-    converged : bool
+    stopped_because : {"converged", "max_iter", "interrupted"}
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import graph_eigenvectors
+    >>> edge = csr_matrix([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> found = graph_eigenvectors(edge, 2)
+    >>> found.components, found.converged
+    (array([1, 0, 0]), True)
     """
 
     values: Array
     vectors: Array
     roots: Array
+    components: NDArray[np.int64]
     n_iter: int
-    converged: bool
+    stopped_because: str
+
+    @property
+    def converged(self) -> bool:
+        """Whether all eigenvectors were found to the tolerance."""
+        return self.stopped_because == "converged"
 
 
 def graph_eigenvectors(
@@ -100,7 +119,8 @@ def graph_eigenvectors(
     Warns
     -----
     NotConvergedWarning
-        If `max_iter` came first.
+        If `max_iter` came first, or Ctrl-C after the first iteration: the best vectors so far are
+        returned. (Before, there are none, and the interrupt is passed on.)
 
     Examples
     --------
@@ -110,144 +130,138 @@ def graph_eigenvectors(
     >>> graph_eigenvectors(path, 3).values.round(6)
     array([0., 1., 2.])
     """
-    W = sparse.csr_matrix(W, dtype=np.float64)
+    W = canonical(W, name="the graph")
     n = W.shape[0]
     if not 1 <= n_vectors <= n:
         raise ValueError(f"n_vectors={n_vectors} must be from 1 to the number of points, {n}")
-    degrees = np.asarray(W.sum(axis=1)).ravel()
+    degrees = row_sums(W)
     roots = np.sqrt(np.where(degrees > 0.0, degrees, 1.0))
-    kernel = _kernel(W, roots)
+    components, kernel = _kernel(W, roots)
     n_zero = min(n_vectors, kernel.shape[1])
     wanted = n_vectors - n_zero
-    known = kernel[:, :n_zero].toarray()
-    if wanted == 0:
-        return _signed(np.zeros(n_zero), known, roots, 0, True)
-    if n <= max(DENSE, 5 * n_vectors):
-        found = _direct(W, roots, kernel, wanted)
-    else:
-        rng = check_random_state(random_state)
-        report("eigenvectors", 0, 100)
-        found = _Iteration(W, roots, kernel, rng, n_jobs).run(wanted, tol, max_iter)
-    values, vectors, n_iter, converged = found
-    if not converged:
+    found = _Found(np.empty(0), np.empty((n, 0)), 0, "converged")
+    if wanted:
+        scale = sparse.diags(1.0 / roots)
+        A = csr_matrix(scale @ W @ scale)
+        with single_threaded_blas():  # for bits that do not depend on the number of its threads
+            if n <= max(DENSE, 5 * n_vectors):
+                found = _direct(A, kernel, wanted)
+            else:
+                rng = check_random_state(random_state)
+                report("eigenvectors", 0, 100)
+                factor = ApproximateCholesky.of_graph(
+                    thin(W, N_NEIGHBORS, n_jobs=n_jobs), np.zeros(n), n_jobs=n_jobs
+                )
+                found = _Iteration(A, roots, kernel, factor, n_jobs).run(wanted, tol, max_iter, rng)
+    if found.stopped_because != "converged":
+        interrupted = found.stopped_because == "interrupted"
+        limit = f"{found.n_iter} iterations" if interrupted else f"max_iter={max_iter} iterations"
         warnings.warn(
-            f"{wanted} eigenvectors of a graph of {n} points were not found to a tolerance of "
-            f"{tol:g} in max_iter={max_iter} iterations; the best so far are used",
+            f"{'interrupted: ' * interrupted}{wanted} eigenvectors of a graph of {n} points were "
+            f"not found to a tolerance of {tol:g} in {limit}; the best so far are used",
             NotConvergedWarning,
             stacklevel=2,
         )
-    return _signed(
-        np.concatenate([np.zeros(n_zero), values]),
-        np.hstack([known, vectors]),
-        roots,
-        n_iter,
-        converged,
-    )
+    values = np.concatenate([np.zeros(n_zero), found.values])
+    vectors = np.hstack([kernel[:, :n_zero].toarray(), found.vectors])
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(n_vectors)]
+    vectors *= np.where(largest < 0.0, -1.0, 1.0)
+    return Eigenvectors(values, vectors, roots, components, found.n_iter, found.stopped_because)
 
 
-def _signed(values: Array, vectors: Array, roots: Array, n_iter: int, converged: bool) -> Any:
-    top = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return Eigenvectors(values, vectors * np.where(top < 0.0, -1.0, 1.0), roots, n_iter, converged)
+@dataclass(frozen=True)
+class _Found:
+    values: Array
+    vectors: Array
+    n_iter: int
+    stopped_because: str
 
 
-def _kernel(W: Any, roots: Array) -> Any:
-    """D^(1/2) times the indicator of each component, of length one; the largest come first."""
+def _kernel(W: csr_matrix, roots: Array) -> tuple[NDArray[np.int64], csr_matrix]:
+    """The component of each point by size, and D^(1/2) times their indicators, of length one."""
     count, label = connected_components(W, directed=False)
-    sizes = np.bincount(label)
-    place = np.empty(count, dtype=np.int64)
-    place[np.argsort(-sizes, kind="stable")] = np.arange(count)
-    column = place[label]
-    lengths = np.sqrt(np.bincount(column, roots**2))
-    n = len(roots)
-    entries = roots / lengths[column]
-    return sparse.csr_matrix((entries, column, np.arange(n + 1)), shape=(n, count))
+    by_size = np.empty(count, dtype=np.int64)
+    by_size[np.argsort(-np.bincount(label), kind="stable")] = np.arange(count)
+    component = by_size[label]
+    lengths = np.sqrt(np.bincount(component, roots**2))
+    entries, n = roots / lengths[component], len(roots)
+    return component, csr_matrix((entries, component, np.arange(n + 1)), shape=(n, count))
 
 
-def _normalized(W: Any, roots: Array) -> Any:
-    scale = sparse.diags(1.0 / roots)
-    return sparse.csr_matrix(scale @ W @ scale)
-
-
-Found = tuple[Array, Array, int, bool]
-
-
-def _direct(W: Any, roots: Array, kernel: Any, wanted: int) -> Found:
-    matrix = -_normalized(W, roots).toarray()
+def _direct(A: csr_matrix, kernel: csr_matrix, wanted: int) -> _Found:
+    matrix = -A.toarray()
     matrix[np.diag_indices_from(matrix)] += 1.0
-    # Eigenvalues lie in [0, 2]: what is known is lifted out of the way.
+    # Eigenvalues lie in [0, 2]: those of the kernel, which is known, are moved beyond.
     matrix += 4.0 * (kernel @ kernel.T).toarray()
     values, vectors = np.linalg.eigh(matrix)
-    return values[:wanted], vectors[:, :wanted], 0, True
+    return _Found(values[:wanted], vectors[:, :wanted], 0, "converged")
 
 
 class _Iteration:
     """Locally optimal block preconditioned iterations, orthogonal to the kernel."""
 
-    def __init__(self, W: Any, roots: Array, kernel: Any, rng: Any, n_jobs: int | None) -> None:
-        self._n_jobs = n_jobs
-        self._A = _normalized(W, roots)
+    def __init__(
+        self,
+        A: csr_matrix,
+        roots: Array,
+        kernel: csr_matrix,
+        factor: ApproximateCholesky,
+        n_jobs: int | None,
+    ) -> None:
+        self._A = A
         self._root = roots[:, None]
         self._kernel = kernel
         self._kernel_t = kernel.T.tocsr()
-        self._factor = ApproximateCholesky.of_graph(
-            thin(W, N_NEIGHBORS, n_jobs=n_jobs), np.zeros(len(roots)), n_jobs=n_jobs
-        )
-        self._rng = rng
+        self._factor = factor
+        self._n_jobs = n_jobs
 
     def _apply(self, V: Array) -> Array:
         return V - multiply(self._A, V, self._n_jobs)
 
-    def _precondition(self, R: Array) -> tuple[Array, Array]:
-        """T R for T ≈ A⁻¹, and the diagonal of RᵀTR; overwrites `R`."""
-        R *= self._root
-        H = self._factor.solve(R)
-        energies = np.einsum("ij,ij->j", R, H)
-        H *= self._root
-        return self._project(H), energies
-
     def _project(self, V: Array) -> Array:
-        """Take from `V` what it has of the kernel, in place."""
+        """Make `V` orthogonal to the kernel, in place."""
         V -= self._kernel @ (self._kernel_t @ V)
         return V
 
-    def run(self, wanted: int, tol: float, max_iter: int) -> Found:
+    def run(self, wanted: int, tol: float, max_iter: int, rng: Any) -> _Found:
         n, n_zero = self._kernel.shape
         # More vectors than are wanted: convergence depends on the gap behind the last of all.
         size = min(wanted + max(4, wanted // 2), n - n_zero)
-        X = self._project(self._rng.standard_normal((n, size)))
+        X = self._project(rng.standard_normal((n, size)))
         space = Subspace(X, self._apply(X), self._n_jobs)
-        way = _Way(tol)
-        for n_iter in range(max_iter + 1):
-            R, squares = space.residuals()
-            nonzero = squares > ROUNDING**2
-            H, energies = self._precondition(_columns(R, nonzero))
-            # An eigenvalue is too large by about the energy of its vector's error, rᵀTr.
-            errors = np.zeros(size)
-            errors[nonzero] = np.sqrt(energies / np.maximum(space.values[nonzero], TINY))
-            active = errors > tol
-            way.tell(errors[:wanted])
-            if n_iter == max_iter or not active[:wanted].any():
-                break
-            H = _columns(H, active[nonzero])
-            space.orthogonalize(H)
-            space.improve(H, self._apply(H), active)
-        return space.values[:wanted], space.vectors[:, :wanted], n_iter, not active[:wanted].any()
-
-
-class _Way:
-    """How far the largest error has come down to the tolerance, in decades, for who listens."""
-
-    def __init__(self, tol: float) -> None:
-        self._tol = tol
-        self._first = self._done = 0.0
-
-    def tell(self, errors: Array) -> None:
-        worst = max(float(errors.max(initial=0.0)), self._tol)
-        decades = math.log10(worst / self._tol)
-        self._first = max(self._first, decades)
-        if self._first > 0.0:
-            self._done = max(self._done, 1.0 - decades / self._first)
-        report("eigenvectors", round(100.0 * self._done), 100)
+        first = done = 0.0
+        best = _Found(space.values, X, 0, "max_iter")
+        try:
+            for n_iter in range(max_iter + 1):
+                # A copy, as a later interrupt may leave the space half changed.
+                best = _Found(space.values[:wanted], space.vectors[:, :wanted], n_iter, "max_iter")
+                R, squares = space.residuals()
+                nonzero = squares > ROUNDING**2
+                R = _columns(R, nonzero)
+                R *= self._root
+                H = self._factor.solve(R)
+                # An eigenvalue is too large by about the energy of its vector's error, rᵀTr.
+                energies = np.einsum("ij,ij->j", R, H)
+                errors = np.zeros(size)
+                errors[nonzero] = np.sqrt(energies / np.maximum(space.values[nonzero], TINY))
+                active = errors > tol
+                # How far the largest error has come down towards the tolerance, in decades.
+                decades = math.log10(max(float(errors[:wanted].max()), tol) / tol)
+                first = max(first, decades)
+                done = max(done, 1.0 - decades / first) if first > 0.0 else done
+                report("eigenvectors", round(100.0 * done), 100)
+                if not active[:wanted].any():
+                    return replace(best, stopped_because="converged")
+                if n_iter < max_iter:
+                    H *= self._root
+                    H = _columns(self._project(H), active[nonzero])
+                    space.orthogonalize(H)
+                    space.improve(H, self._apply(H), active)
+        except KeyboardInterrupt:
+            if best.n_iter == 0:  # the start is as good as nothing
+                raise
+            return replace(best, stopped_because="interrupted")
+        return best
 
 
 def _columns(A: Array, wanted: NDArray[np.bool_]) -> Array:

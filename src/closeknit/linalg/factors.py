@@ -15,21 +15,26 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import splu
 
+from closeknit._threads import single_threaded_blas
 from closeknit.linalg.approximate_cholesky import ApproximateCholesky
 from closeknit.linalg.csr import Array
 
-__all__ = [
-    "SOLVERS",
-    "ApproximateCholesky",
-    "Factor",
-    "check_solver",
-    "choose_solver",
-    "factorize",
-]
+__all__ = ["SOLVERS", "Factor", "check_solver", "choose_solver", "factorize"]
 
 
 class Factor(Protocol):
-    """A factorised matrix B."""
+    """A factorised matrix B.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import identity
+    >>> from closeknit.linalg import Factor, factorize
+    >>> factor: Factor = factorize(2.0 * identity(2, format="csr"))
+    >>> factor.solve(np.ones((2, 1)))
+    array([[0.5],
+           [0.5]])
+    """
 
     def solve(self, rhs: Array) -> Array:
         """Return B⁻¹·rhs for all columns of rhs, of shape (n_samples, n_columns)."""
@@ -56,13 +61,15 @@ class DenseCholesky:
         n = matrix.shape[0]
         _check_memory(n, 8 * n * n)
         # Fortran order lets LAPACK work in place: one n × n array in all.
-        self._factor = cho_factor(
-            matrix.toarray(order="F"), lower=True, overwrite_a=True, check_finite=False
-        )
+        with single_threaded_blas():
+            self._factor = cho_factor(
+                matrix.toarray(order="F"), lower=True, overwrite_a=True, check_finite=False
+            )
 
     def solve(self, rhs: Array) -> Array:
         """Two triangular solves."""
-        return cho_solve(self._factor, rhs, check_finite=False)
+        with single_threaded_blas():
+            return cho_solve(self._factor, rhs, check_finite=False)
 
 
 class SparseFactor:
@@ -72,20 +79,22 @@ class SparseFactor:
         n = matrix.shape[0]
         _check_memory(n, 24 * matrix.nnz)  # L and U, before any fill
         try:
-            self._factor = splu(
-                matrix.tocsc(),
-                permc_spec="MMD_AT_PLUS_A",
-                diag_pivot_thresh=0.0,
-                options={"SymmetricMode": True},
-            )
+            with single_threaded_blas():
+                self._factor = splu(
+                    matrix.tocsc(),
+                    permc_spec="MMD_AT_PLUS_A",
+                    diag_pivot_thresh=0.0,
+                    options={"SymmetricMode": True},
+                )
         except MemoryError as error:
             raise MemoryError(_too_large(n, "more memory than there is")) from error
-        except RuntimeError as error:  # SuperLU's word for a zero pivot
+        except RuntimeError as error:  # what SuperLU raises for a zero pivot
             raise LinAlgError(str(error)) from error
 
     def solve(self, rhs: Array) -> Array:
         """Two triangular solves."""
-        return self._factor.solve(np.ascontiguousarray(rhs))
+        with single_threaded_blas():
+            return self._factor.solve(np.ascontiguousarray(rhs))
 
 
 SOLVERS: dict[str, Callable[[csr_matrix], Factor]] = {
@@ -94,20 +103,29 @@ SOLVERS: dict[str, Callable[[csr_matrix], Factor]] = {
     "approximate": ApproximateCholesky,
 }
 
-#: Below this many points the dense factorisation is as fast as any (0.04 s, 1 ms a solve).
+#: Below this many points the dense factorisation is as fast as any (0.04 s, 1 ms per solve).
 _SMALL = 1_000
 #: With more entries per row than this, fill makes the sparse factor of a neighbour graph nearly
-#: dense and five times slower to compute than LAPACK's (2,000 points in 10-d, 44 entries a row).
+#: dense and five times slower to compute than LAPACK's (2,000 points in 10-d, 44 entries per row).
 _FILLS = 40
 #: Above this many points exact factors of a neighbour graph cost ten times the approximate one and
-#: more, in seconds and in milliseconds a solve (benchmarks/factors.py).
+#: more, and so does each solve (benchmarks/factors.py).
 _LARGE = 3_000
 #: A graph with more than this share of all pairs is as well factorised as a full array.
 _FULL = 1 / 8
 
 
 def check_solver(solver: str) -> None:
-    """Refuse an unknown name."""
+    """Raise an error for an unknown name.
+
+    Examples
+    --------
+    >>> from closeknit.linalg import check_solver
+    >>> check_solver("qr")
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown solver 'qr'; use 'auto', 'dense', 'sparse', 'approximate'
+    """
     if solver != "auto" and solver not in SOLVERS:
         raise ValueError(f"unknown solver {solver!r}; use 'auto', {', '.join(map(repr, SOLVERS))}")
 
@@ -200,7 +218,7 @@ def _check_memory(n: int, needed: int) -> None:
 
 
 def _physical_memory() -> int | None:
-    """Return the machine's memory in bytes, where the system tells."""
+    """Return the machine's memory in bytes, or None where the system does not say."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The strongest edges of each point, for a factor that only has to be near the whole graph's."""
+"""The strongest edges of each point: a sparser graph whose factor is near the whole graph's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.linalg.csr import canonical
+from closeknit.linalg.csr import canonical, entry_rows
 
 __all__ = ["keep_strongest", "strongest_entries", "take_entries", "thin"]
 
@@ -34,6 +34,18 @@ def keep_strongest(
     Returns
     -------
     csr_matrix
+        In double precision.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import keep_strongest
+    >>> star = csr_matrix([[0, 3, 2, 1], [3, 0, 1, 0], [2, 1, 0, 0], [1, 0, 0, 0]])
+    >>> keep_strongest(star, 1).toarray()  # the edge of weight 1 between points 1 and 2 is dropped
+    array([[0., 3., 2., 1.],
+           [3., 0., 0., 0.],
+           [2., 0., 0., 0.],
+           [1., 0., 0., 0.]])
     """
     weights = canonical(weights, dtype=None)
     return take_entries(weights, strongest_entries(weights, n_neighbors, n_jobs))
@@ -42,19 +54,60 @@ def keep_strongest(
 def strongest_entries(
     weights: csr_matrix, n_neighbors: int | None, n_jobs: int | None = None
 ) -> NDArray[np.intp] | None:
-    """Return where the edges to keep are stored, or None for all."""
+    """Return where the edges that :func:`keep_strongest` keeps are stored, or None for all.
+
+    Parameters
+    ----------
+    weights, n_neighbors, n_jobs
+        As in :func:`keep_strongest`, but in canonical format.
+
+    Returns
+    -------
+    ndarray of int of shape (n_kept,), or None
+        Positions in ``weights.data``, ascending.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import strongest_entries
+    >>> strongest_entries(csr_matrix([[0.0, 9.0, 1.0], [9.0, 0.0, 5.0], [1.0, 5.0, 0.0]]), 1)
+    array([0, 2, 3, 5])
+    """
     if n_neighbors is None or n_neighbors >= weights.shape[0] - 1:
         return None
     keep = np.empty(weights.nnz, dtype=np.uint8)
     threads = effective_n_jobs(n_jobs)
     alone = _core.mark_strongest(_core.Graph(weights), n_neighbors, keep, threads)
     if alone >= 0:
-        raise ValueError(f"weights must be symmetric, but row {alone} is not as its column")
+        raise ValueError(
+            f"weights must be symmetric, but row {alone} differs from column {alone}; "
+            "use closeknit.graphs.symmetrize"
+        )
     return np.flatnonzero(keep)
 
 
 def take_entries(weights: csr_matrix, positions: NDArray[np.intp] | None) -> csr_matrix:
-    """Return the matrix, in double precision, of the entries that are stored at some positions."""
+    """Return the matrix, in double precision, of the entries that are stored at some positions.
+
+    Parameters
+    ----------
+    weights : csr_matrix of shape (n_samples, n_samples)
+    positions : ndarray of int or None
+        As :func:`strongest_entries` returns them.
+
+    Returns
+    -------
+    csr_matrix
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import take_entries
+    >>> take_entries(csr_matrix([[7.0, 9.0], [8.0, 0.0]]), np.array([0, 2])).toarray()
+    array([[7., 0.],
+           [8., 0.]])
+    """
     if positions is None:
         return weights.astype(np.float64, copy=False)
     indptr = np.searchsorted(positions, weights.indptr).astype(weights.indptr.dtype)
@@ -67,10 +120,10 @@ def take_entries(weights: csr_matrix, positions: NDArray[np.intp] | None) -> csr
 def thin(
     weights: csr_matrix, n_neighbors: int = N_NEIGHBORS, *, n_jobs: int | None = None
 ) -> csr_matrix:
-    """Keep the strongest edges of each point, and all edges between the pieces they leave.
+    """Keep the strongest edges of each point, and all edges between the components they form.
 
-    The graph falls into the same connected components as before, so that its Laplacian is singular
-    where the whole graph's is and nowhere else: it can stand in for it as a preconditioner.
+    The result has the connected components of the whole graph, so that its Laplacian is singular
+    where the whole graph's is and nowhere else, as a preconditioner must be.
 
     Parameters
     ----------
@@ -83,26 +136,22 @@ def thin(
     Returns
     -------
     csr_matrix
-        A new matrix, or `weights` itself if nothing can be left out.
+        A new matrix, or `weights` itself if no edge can be dropped.
 
     Examples
     --------
     >>> from scipy.sparse import csr_matrix
     >>> from closeknit.linalg import thin
     >>> square = csr_matrix([[0, 9, 0, 1], [9, 0, 1, 0], [0, 1, 0, 9], [1, 0, 9, 0]])
-    >>> thin(square, n_neighbors=1).nnz  # two strong pairs, held together by the weak edges
+    >>> thin(square, n_neighbors=1).nnz  # two strong pairs, connected by the weak edges
     8
     """
-    kept = keep_strongest(weights, n_neighbors, n_jobs)
-    if kept.nnz == weights.nnz:
+    positions = strongest_entries(canonical(weights), n_neighbors, n_jobs)
+    if positions is None or len(positions) == weights.nnz:
         return weights
+    kept = take_entries(weights, positions)
     _, piece = connected_components(kept, directed=False)
-    row = np.repeat(piece, np.diff(weights.indptr))
-    between = row != piece[weights.indices]
-    if not between.any():
+    between = np.flatnonzero(piece[entry_rows(weights)] != piece[weights.indices])
+    if not len(between):
         return kept
-    pointers = np.concatenate([[0], np.cumsum(between)])[weights.indptr]
-    bridges = csr_matrix(
-        (weights.data[between], weights.indices[between], pointers), shape=weights.shape
-    )
-    return csr_matrix(kept + bridges)  # no edge is in both
+    return csr_matrix(kept + take_entries(weights, between))  # no edge is in both

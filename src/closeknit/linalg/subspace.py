@@ -13,15 +13,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
-from closeknit._threads import effective_n_jobs
+from closeknit._threads import effective_n_jobs, single_threaded_blas
 from closeknit.linalg.csr import Array
 
 __all__ = ["Subspace"]
 
 _ROWS = 1024  # handled at a time
-_FEW = 16  # pieces that are done before other threads have come along
+_FEW = 16  # pieces that take less time than starting threads for them
 _DEPENDENT = 1e-12  # share of a squared length below which a direction adds nothing
 
 T = TypeVar("T")
@@ -54,12 +53,11 @@ class Subspace:
     def __init__(self, X: Array, AX: Array, n_jobs: int | None = -1) -> None:
         n, self._size = X.shape
         self._n_threads = effective_n_jobs(n_jobs)
-        self._libraries = ThreadpoolController()  # takes milliseconds, so only once
         # Columns: X, the last steps, the new directions.
         self._basis = np.empty((n, 3 * self._size))
         self._images = np.empty_like(self._basis)
         self._n_steps = 0
-        self._set(slice(0, self._size), X, AX)
+        self._basis[:, : self._size], self._images[:, : self._size] = X, AX
         self._combine(self._size, np.zeros(self._size, dtype=bool))
 
     @property
@@ -78,18 +76,18 @@ class Subspace:
             np.subtract(self._images[rows, :size], R, out=R)
             return np.einsum("ij,ij->j", R, R)
 
-        return out, _total(self._for_rows(subtract))
+        return out, np.add.reduce(self._for_rows(subtract))
 
     def orthogonalize(self, H: Array) -> None:
-        """Take from `H` what it has of X, and bring its columns to length one; in place."""
+        """Make `H` orthogonal to X and its columns of unit length, in place."""
         X = self._basis[:, : self._size]
-        shares = _total(self._for_rows(lambda rows: X[rows].T @ H[rows]))
+        shares = np.add.reduce(self._for_rows(lambda rows: X[rows].T @ H[rows]))
 
         def subtract(rows: slice) -> Array:
             H[rows] -= X[rows] @ shares
             return np.einsum("ij,ij->j", H[rows], H[rows])
 
-        lengths = np.sqrt(_total(self._for_rows(subtract)))
+        lengths = np.sqrt(np.add.reduce(self._for_rows(subtract)))
         H /= np.where(lengths > 0.0, lengths, 1.0)
 
     def improve(self, H: Array, AH: Array, active: NDArray[np.bool_]) -> None:
@@ -100,15 +98,12 @@ class Subspace:
         H, AH : ndarray of shape (n_samples, n_new)
             The new directions, and A times them.
         active : ndarray of bool of shape (size,)
-            The vectors whose steps to keep for the next time.
+            The vectors whose steps are kept for the next call.
         """
         width = self._size + self._n_steps
-        self._set(slice(width, width + H.shape[1]), H, AH)
-        self._combine(width + H.shape[1], active)
-
-    def _set(self, columns: slice, vectors: Array, images: Array) -> None:
-        self._basis[:, columns] = vectors
-        self._images[:, columns] = images
+        new = slice(width, width + H.shape[1])
+        self._basis[:, new], self._images[:, new] = H, AH
+        self._combine(new.stop, active)
 
     def _combine(self, width: int, active: NDArray[np.bool_]) -> None:
         size = self._size
@@ -116,8 +111,8 @@ class Subspace:
         products = self._for_rows(
             lambda rows: np.stack([S[rows].T @ S[rows], S[rows].T @ AS[rows]])
         )
-        gram, form = _total(products)
-        with self._one_thread():
+        gram, form = np.add.reduce(products)
+        with single_threaded_blas():
             mix, self.values = _ritz(gram, form, size)
         self._n_steps = int(np.count_nonzero(active))
         steps = slice(size, size + self._n_steps)
@@ -130,28 +125,20 @@ class Subspace:
 
         self._for_rows(update)
 
-    def _one_thread(self) -> Any:
-        """Keep BLAS on one thread inside the block: more would add up in another order."""
-        return self._libraries.limit(limits=1, user_api="blas")
-
     def _for_rows(self, work: Callable[[slice], T]) -> list[T]:
         n = len(self._basis)
         pieces = [slice(begin, min(begin + _ROWS, n)) for begin in range(0, n, _ROWS)]
-        with self._one_thread():
+        with single_threaded_blas():
             if self._n_threads == 1 or len(pieces) < _FEW:
                 return [work(rows) for rows in pieces]
             with ThreadPoolExecutor(self._n_threads) as pool:
                 return list(pool.map(work, pieces))
 
 
-def _total(parts: list[Array]) -> Array:
-    return np.asarray(np.add.reduce(parts))
-
-
 def _ritz(gram: Array, form: Array, size: int) -> Any:
-    """Combinations of a basis that minimise vᵀAv, orthonormal; and these minima.
+    """Orthonormal combinations of a basis that minimise vᵀAv, and these minima.
 
-    The basis need not be orthogonal; what is nearly dependent in it is left out.
+    The basis need not be orthogonal; nearly dependent directions are left out.
     """
     lengths = np.sqrt(np.diag(gram))
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)

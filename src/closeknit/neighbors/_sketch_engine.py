@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from closeknit import _core
-from closeknit._threads import chunks
+from closeknit._threads import chunks, single_threaded_blas
 from closeknit.neighbors._cells import Cells, assign, group_by_cell, make_cells, pack
 from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketcher, Sketches, rounding_margin
 from closeknit.neighbors._sketch_settings import RESIDUAL_WEIGHT, choose_settings
@@ -94,7 +93,7 @@ class SketchEngine(Engine):
             self.built_for, self._prepared = n_neighbors, None
         if self._prepared is None:
             # One BLAS thread: its rounding depends on their number, and the search on its rounding.
-            with threadpool_limits(1, "blas"):
+            with single_threaded_blas():
                 self._prepared = self._build(self.built_for)
         prepared = self._prepared
         if exact:

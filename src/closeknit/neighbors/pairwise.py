@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
-from closeknit._threads import chunks, effective_n_jobs, run_chunks
+from closeknit._threads import chunks, effective_n_jobs, run_chunks, single_threaded_blas
 from closeknit.neighbors import _graph
 from closeknit.neighbors.points import Data, check_data, check_n_neighbors, data_scale
 from closeknit.neighbors.result import Neighbors
@@ -137,7 +136,7 @@ class PairwiseIndex:
         # Chunks of one size on threads of our own: scikit-learn's n_jobs would cut the work, and
         # round its results, by the number of threads.
         parts = chunks(rows.shape[0], 64 * n_targets)
-        with shown(self.verbose), threadpool_limits(1, "blas"):
+        with shown(self.verbose), single_threaded_blas():
             log("exact search by full rows of distances, metric %r", self.metric)
             run_chunks("neighbours", search_chunk, parts, effective_n_jobs(self.n_jobs))
         return Neighbors(indices, sq_distances, n_targets)

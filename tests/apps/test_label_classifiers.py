@@ -199,6 +199,12 @@ def test_names_as_classes(moons, model):
 
 
 @both
+def test_saved_state_names_every_fitted_attribute(moons, model):
+    fitted = model(10).fit(moons[0], few(moons[1]))
+    assert vars(fitted).keys() == {*fitted.get_params(), *fitted.saved_state}
+
+
+@both
 @pytest.mark.parametrize("n_jobs", [1, 3, None])
 def test_same_bits_for_any_number_of_threads(digits, model, n_jobs):
     X, y = digits[0], few(digits[1])

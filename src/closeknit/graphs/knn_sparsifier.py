@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy.sparse import csr_matrix
 
-from closeknit.graphs._input import check_graph
-from closeknit.graphs._select import edges_of_sparsity, keep_smallest, subgraph
-from closeknit.graphs.base import BaseSparsifier
+from closeknit.graphs.selection import edges_of_sparsity, keep_smallest, subgraph
+from closeknit.graphs.sparsifier import BaseSparsifier
+from closeknit.linalg import canonical, check_weights, entry_rows, with_data
 from closeknit.neighbors import Neighbors, fit_index
 
 __all__ = ["KNNSparsifier"]
@@ -34,7 +34,7 @@ class KNNSparsifier(BaseSparsifier):
     mutual : bool, default=False
         Whether each of two points must be among the neighbours of the other, instead of either.
     sparsity : float or None, default=None
-        Instead of `n_neighbors`, the share of pairs that shall have no edge: k is chosen so that
+        Instead of `n_neighbors`, the share of pairs that are to have no edge: k is chosen so that
         the graph comes as close to it as a whole number of neighbours permits.
     mode : {"connectivity", "distance"}, default="connectivity"
         Weights of the edges, 1 or the distance, if points or distances are given. Affinities that
@@ -74,6 +74,8 @@ class KNNSparsifier(BaseSparsifier):
     (23, 0.95)
     """
 
+    saved_state = (*BaseSparsifier.saved_state, "n_neighbors_")
+
     n_neighbors_: int
 
     def __init__(
@@ -101,52 +103,48 @@ class KNNSparsifier(BaseSparsifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _sparsify(self, X: Any) -> Any:
+    def _sparsify(self, X: Any) -> dict[str, Any]:
         if self.input == "affinities":
-            W = check_graph(X)
-            near = self._join(_nearness_by_weight(W)).multiply(W > 0.0)
-            return self._choose(near, W)
-        near, distances = self._search(X)
-        if self.mode == "connectivity":
-            return self._choose(near, near.astype(bool).astype(np.float64))
-        # Codes stand for distances, because a distance of 0 would not be stored.
-        lengths, codes = np.unique(distances.data, return_inverse=True)
-        coded = sparse.csr_matrix(
-            (len(lengths) - codes, distances.indices, distances.indptr), shape=distances.shape
-        )
-        graph = self._choose(near, self._join(coded))
-        graph.data = lengths[len(lengths) - graph.data.astype(np.int64)]
-        return graph
-
-    def _choose(self, near: Any, weights: Any) -> Any:
-        """Keep the weights of the pairs that are near enough."""
+            W = check_weights(X)
+            near = canonical(self._join(_nearness_by_weight(W)).multiply(W > 0.0))
+            weights = canonical(W.multiply(near > 0.0))
+        else:
+            near, distances = self._search(X)
+            weights = with_data(near, np.ones(near.nnz))
+            if self.mode == "distance":
+                weights = self._join_distances(distances)
         n = near.shape[0]
-        near = sparse.csr_matrix(near)
         if self.sparsity is None:
-            self.n_neighbors_ = self._count()
-            kept = near.data >= n - self.n_neighbors_
+            k = self._count()
+            kept = near.data >= n - k
         else:
             kept = keep_smallest(-near.data, self._wanted_edges(n, near.nnz))
-            self.n_neighbors_ = int(n - near.data[kept].min(initial=n))
-        graph = sparse.csr_matrix(weights.multiply(subgraph(near, kept) > 0))
-        graph.sort_indices()
-        return graph
+            k = int(n - near.data[kept].min(initial=n))
+        return {"graph_": subgraph(weights, kept), "n_neighbors_": k}
 
-    def _join(self, directed: Any) -> Any:
+    def _join(self, directed: csr_matrix) -> csr_matrix:
         """Take what is larger of both directions, or what is smaller and in both."""
-        there, back = directed, sparse.csr_matrix(directed.T)
-        return sparse.csr_matrix(there.minimum(back) if self.mutual else there.maximum(back))
+        there, back = directed, csr_matrix(directed.T)
+        return canonical(there.minimum(back) if self.mutual else there.maximum(back))
 
-    def _search(self, X: Any) -> tuple[Any, Any]:
+    def _join_distances(self, directed: csr_matrix) -> csr_matrix:
+        """Distances of the edges between neighbours."""
+        # Codes stand for distances, because a distance of 0 would not be stored.
+        lengths, codes = np.unique(directed.data, return_inverse=True)
+        joined = self._join(with_data(directed, len(lengths) - codes))
+        return with_data(joined, lengths[len(lengths) - joined.data.astype(np.int64)])
+
+    def _search(self, X: Any) -> tuple[csr_matrix, csr_matrix]:
         """Find neighbours; return how near each pair is, and the directed graph of distances."""
         find, most = self._searcher(X)
         n, k = X.shape[0], self._neighbors_to_search(X.shape[0], most)
+        wanted = 0.0 if self.sparsity is None else edges_of_sparsity(self.sparsity, n)
         while True:
             distances = find(k).to_graph()
             near = self._join(_nearness_by_place(distances))
-            if self.sparsity is None or k == most or near.nnz >= self._edges(n):
+            if k == most or near.nnz >= wanted:
                 return near, distances
-            k = min(2 * k, most)  # how many of the edges are mutual, only the data tell
+            k = min(2 * k, most)  # how many of the edges are mutual depends on the data
 
     def _searcher(self, X: Any) -> tuple[Callable[[int], Neighbors], int]:
         """A function from a number of neighbours to these, and the largest number it takes."""
@@ -167,7 +165,8 @@ class KNNSparsifier(BaseSparsifier):
     def _neighbors_to_search(self, n: int, most: int) -> int:
         if self.sparsity is not None:
             # Either end's neighbours make at least as many edges as wanted; mutual ones are fewer.
-            return min(most, max(1, math.ceil(self._edges(n) * (1 + self.mutual) / n)))
+            wanted = edges_of_sparsity(self.sparsity, n)
+            return min(most, max(1, math.ceil(wanted * (1 + self.mutual) / n)))
         k = self._count()
         if k > n - 1:
             raise ValueError(
@@ -178,10 +177,6 @@ class KNNSparsifier(BaseSparsifier):
             raise ValueError(f"n_neighbors={k}, but neighbors= holds only {most} per point")
         return k
 
-    def _edges(self, n: int) -> float:
-        assert self.sparsity is not None
-        return edges_of_sparsity(self.sparsity, n)
-
     def _count(self) -> int:
         return _DEFAULT if self.n_neighbors is None else int(self.n_neighbors)
 
@@ -189,34 +184,26 @@ class KNNSparsifier(BaseSparsifier):
         super()._check_parameters()
         if self.mode not in ("connectivity", "distance"):
             raise ValueError(f"mode={self.mode!r} is unknown; choose 'connectivity' or 'distance'")
+        self._check_one_target("n_neighbors", "sparsity")
         k = self.n_neighbors
-        if k is None:
-            return
-        if self.sparsity is not None:
-            raise ValueError(
-                f"n_neighbors={k} and sparsity={self.sparsity} are two ways to say how many edges "
-                "to keep; give one of them"
-            )
-        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
+        if k is not None and (not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1):
             raise ValueError(f"n_neighbors={k!r} must be an integer of at least 1")
 
 
-def _nearness_by_place(distances: Any) -> Any:
+def _nearness_by_place(distances: csr_matrix) -> csr_matrix:
     """n_samples minus the rank of each entry in a graph whose rows are sorted by distance."""
-    n, pointers = distances.shape[0], distances.indptr
-    place = np.arange(distances.nnz) - np.repeat(pointers[:-1], np.diff(pointers))
-    return sparse.csr_matrix((n - 1 - place, distances.indices, pointers), shape=distances.shape)
+    place = np.arange(distances.nnz) - distances.indptr[entry_rows(distances)]
+    return with_data(distances, distances.shape[0] - 1 - place)
 
 
-def _nearness_by_weight(W: Any) -> Any:
+def _nearness_by_weight(W: csr_matrix) -> csr_matrix:
     """n_samples minus the rank of each entry within its row; equal weights share the best rank."""
-    n = W.shape[0]
-    rows = np.repeat(np.arange(n), np.diff(W.indptr))
+    rows = entry_rows(W)
     order = np.lexsort((-W.data, rows))
     rows, weights = rows[order], W.data[order]
     first = np.ones(len(order), dtype=bool)
     first[1:] = (rows[1:] != rows[:-1]) | (weights[1:] != weights[:-1])
     place = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0)) - W.indptr[rows]
     near = np.empty(len(order), dtype=np.int64)
-    near[order] = n - 1 - place
-    return sparse.csr_matrix((near, W.indices, W.indptr), shape=W.shape)
+    near[order] = W.shape[0] - 1 - place
+    return with_data(W, near)

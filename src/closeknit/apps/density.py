@@ -1,9 +1,8 @@
-"""A density of Gaussians of different widths, of which the nearest count at any place."""
+"""A kernel density with a bandwidth per point, of which the nearest points count at any place."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from closeknit._threads import effective_n_jobs
 from closeknit.neighbors import candidate_distances
 from closeknit.progress import listening
 
-__all__ = ["Density", "unheard"]
+__all__ = ["SamplePointDensity"]
 
 Array = NDArray[np.float64]
 
@@ -21,42 +20,46 @@ Array = NDArray[np.float64]
 _AT_A_TIME = 2**20
 
 
-def unheard() -> AbstractContextManager[None]:
-    """Let nobody hear what is told inside: many small searches are no stages of their own."""
-    return listening(None)
-
-
-class Density:
+class SamplePointDensity:
     """Σ σ_n^(−D) exp(−‖x − x_n‖² / 2σ_n²) over the points that are nearest to x.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
     sigmas : ndarray of shape (n_samples,)
-        Bandwidths; those of 0 (many duplicates) or ∞ (no differences) are replaced by the nearest
-        others.
+        Bandwidths; those of 0 (many duplicates) or ∞ (no differences) are replaced by the smallest
+        or largest of the others.
     index : NeighborIndex
         Fitted to `X`.
-    n_counting : int
+    n_neighbors : int
         How many points count.
     n_jobs : int or None
+
+    References
+    ----------
+    Comaniciu, Ramesh and Meer (2001), The variable bandwidth mean shift and data-driven scale
+    selection, who call it the sample point estimator.
     """
 
+    saved_state: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
-        self, X: Array, sigmas: Array, index: Any, n_counting: int, n_jobs: int | None
+        self, X: Array, sigmas: Array, index: Any, n_neighbors: int, n_jobs: int | None
     ) -> None:
-        self.sigmas = _usable(sigmas)
-        self._X = X
-        self._index = index
-        self._n_counting = n_counting
-        self._n_jobs = n_jobs
+        self.X = X
+        usable = sigmas[(sigmas > 0.0) & np.isfinite(sigmas)]
+        limits = (usable.min(), usable.max()) if len(usable) else (1.0, 1.0)
+        self.sigmas = np.clip(sigmas, *limits)
+        self.index = index
+        self.n_neighbors = n_neighbors
+        self.n_jobs = n_jobs
         self._rates = -0.5 / self.sigmas**2
         self._heights = -X.shape[1] * np.log(self.sigmas)
 
     def search(self, places: Array) -> NDArray[np.int32]:
         """Find the points that count at each place, the nearest first."""
-        with unheard():
-            found: NDArray[np.int32] = self._index.query(places, self._n_counting).indices
+        with listening(None):  # many small searches are no stages of their own
+            found: NDArray[np.int32] = self.index.query(places, self.n_neighbors).indices
         return found
 
     def evaluate(self, places: Array, near: NDArray[np.int32]) -> tuple[Array, Array]:
@@ -65,7 +68,7 @@ class Density:
         Parameters
         ----------
         places : ndarray of shape (n_places, n_features)
-        near : ndarray of int of shape (n_places, n_counting)
+        near : ndarray of int of shape (n_places, n_neighbors)
             The points that count at each.
 
         Returns
@@ -83,21 +86,16 @@ class Density:
 
     def _evaluate(self, places: Array, near: NDArray[np.int32]) -> tuple[Array, Array]:
         rates = self._rates[near]
-        threads = effective_n_jobs(self._n_jobs)
-        weights = candidate_distances(places, self._X, near, n_threads=threads)
+        threads = effective_n_jobs(self.n_jobs)
+        weights = candidate_distances(places, self.X, near, n_threads=threads)
         weights *= rates
         weights += self._heights[near]
         top = weights.max(axis=1)
         np.exp(weights - top[:, None], out=weights)
         logs = top + np.log(weights.sum(axis=1))
-        weights *= rates  # their sign and the factor ½ drop out of the mean
+        weights *= rates  # their sign and the factor ½ cancel in the mean
         weights /= weights.sum(axis=1, keepdims=True)
         pointers = np.arange(0, near.size + 1, near.shape[1])
-        shape = (len(places), len(self._X))
+        shape = (len(places), len(self.X))
         # A sparse product adds up each row on its own and in order: batches do not matter.
-        return logs, csr_matrix((weights.ravel(), near.ravel(), pointers), shape=shape) @ self._X
-
-
-def _usable(sigmas: Array) -> Array:
-    good = sigmas[(sigmas > 0.0) & np.isfinite(sigmas)]
-    return np.clip(sigmas, good.min(), good.max()) if len(good) else np.ones_like(sigmas)
+        return logs, csr_matrix((weights.ravel(), near.ravel(), pointers), shape=shape) @ self.X

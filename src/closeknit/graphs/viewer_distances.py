@@ -1,8 +1,7 @@
-"""What a viewer sees: how far all points are, from points, distances or affinities.
+"""Distances from a viewer to all points, from points, distances or affinities.
 
-A sight answers two questions: how far every point is from a viewer (infinitely, where a sparse
-matrix does not say), and how much a view speaks for looking from elsewhere next, which depends on
-the tails of the kernel (section 3 of the paper).
+Points that a sparse matrix does not store are infinitely far. How remote a point is, which says how
+likely it becomes the next viewer, depends on the tails of the kernel (section 3 of the paper).
 """
 
 from __future__ import annotations
@@ -15,37 +14,37 @@ from scipy import sparse
 
 from closeknit.neighbors import dense_sq_distances
 
-__all__ = ["TAILS", "Sight", "make_sight"]
+__all__ = ["TAILS", "ViewerDistances", "viewer_distances"]
 
 Array = NDArray[np.float64]
 
 TAILS = ("exponential", "slow", "flat")
 
 
-class Sight(Protocol):
-    """All points as seen from one of them."""
+class ViewerDistances(Protocol):
+    """The distances from any point to all others."""
 
     def distances(self, viewer: int) -> Array:
         """Distances of all points from the viewer, infinite for those it does not see."""
         ...
 
-    def rarity(self, distances: Array, bandwidth: float, tails: str) -> Array:
-        """How little affinity each point has to a viewer: what a next one is sampled by."""
+    def remoteness(self, distances: Array, bandwidth: float, tails: str) -> Array:
+        """How little affinity each point has to the viewer: weights to sample the next one by."""
         ...
 
 
-class _Distances:
-    """Kernels of the viewer's own bandwidth over given distances."""
+class _KernelOfDistances:
+    """Remoteness by kernels of the viewer's own bandwidth."""
 
-    def rarity(self, distances: Array, bandwidth: float, tails: str) -> Array:
+    def remoteness(self, distances: Array, bandwidth: float, tails: str) -> Array:
         """−log w of the Gaussian kernel, 1/w of Cauchy's, or 0 within the flat kernel's range."""
         if tails == "flat":
             return np.where(distances > bandwidth, 1.0, 0.0)
-        scaled = _as_if_seen(distances) / bandwidth
+        scaled = _finite(distances) / bandwidth
         return 0.5 * scaled**2 if tails == "exponential" else 1.0 + scaled**2
 
 
-class _Points(_Distances):
+class _Points(_KernelOfDistances):
     def __init__(self, X: Any, metric: str, n_threads: int) -> None:
         self._X, self._metric, self._n_threads = X, metric, n_threads
 
@@ -57,7 +56,7 @@ class _Points(_Distances):
         return np.sqrt(np.maximum(block[0], 0.0))
 
 
-class _GivenDistances(_Distances):
+class _GivenDistances(_KernelOfDistances):
     def __init__(self, D: Any) -> None:
         self._D = D
 
@@ -73,7 +72,7 @@ class _GivenAffinities:
 
     def __init__(self, W: Any) -> None:
         self._W = W
-        self._largest = W.data.max(initial=0.0) or 1.0  # without edges nobody sees anything
+        self._largest = W.data.max(initial=0.0) or 1.0  # without edges there is nothing to see
 
     def distances(self, viewer: int) -> Array:
         """√(−log w), relative to the largest weight."""
@@ -82,16 +81,16 @@ class _GivenAffinities:
         with np.errstate(divide="ignore"):
             return np.sqrt(np.maximum(-np.log(w / self._largest), 0.0))
 
-    def rarity(self, distances: Array, bandwidth: float, tails: str) -> Array:
+    def remoteness(self, distances: Array, bandwidth: float, tails: str) -> Array:
         """−log w, 1/w, or 0 for the neighbours, of the affinities themselves."""
         if tails == "flat":
             return np.where(np.isinf(distances), 1.0, 0.0)
-        minus_log = _as_if_seen(distances) ** 2
+        minus_log = _finite(distances) ** 2
         return minus_log if tails == "exponential" else np.exp(np.minimum(minus_log, 700.0))
 
 
-def make_sight(X: Any, input: str, metric: str, n_threads: int) -> Sight:
-    """Choose what a viewer looks at.
+def viewer_distances(X: Any, input: str, metric: str, n_threads: int) -> ViewerDistances:
+    """Return the distances from viewers for what was given.
 
     Parameters
     ----------
@@ -104,7 +103,13 @@ def make_sight(X: Any, input: str, metric: str, n_threads: int) -> Sight:
 
     Returns
     -------
-    Sight
+    ViewerDistances
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> viewer_distances(np.array([[0.0], [3.0]]), "data", "euclidean", 1).distances(1)
+    array([3., 0.])
     """
     if input == "data":
         return _Points(X, metric, n_threads)
@@ -120,7 +125,7 @@ def _row_of(M: Any, row: int, absent: float) -> Array:
     return values
 
 
-def _as_if_seen(distances: Array) -> Array:
-    """Put points that are out of sight as far as the farthest one seen."""
+def _finite(distances: Array) -> Array:
+    """Replace infinite distances by the largest finite one."""
     seen = np.isfinite(distances)
     return np.where(seen, distances, distances[seen].max())

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from closeknit._threads import effective_n_jobs
-from closeknit.graphs._input import INPUTS
-from closeknit.graphs._select import check_sparsity, edges_of_sparsity
 from closeknit.graphs.compare import sparsity
+from closeknit.graphs.from_data import affinity_graph
+from closeknit.graphs.selection import check_sparsity, edges_of_sparsity
+from closeknit.progress import shown
 
 __all__ = ["BaseSparsifier"]
 
+#: What `fit` may be given.
+INPUTS = ("data", "affinities", "distances")
 
-class BaseSparsifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A transformer from points, distances or affinities to a sparse graph."""
 
+class BaseSparsifier(BaseEstimator):
+    """An estimator of a sparse graph of the fitted points.
+
+    It has no ``transform``: the graph has no rows for other points.
+    """
+
+    saved_state: ClassVar[tuple[str, ...]] = ("n_features_in_", "graph_", "sparsity_")
+
+    perplexity: Any
+    n_neighbors: Any
     sparsity: float | None
     input: str
+    metric: str
     n_jobs: int | None
     random_state: Any
     verbose: bool
@@ -31,8 +42,8 @@ class BaseSparsifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     sparsity_: float
 
     @abstractmethod
-    def _sparsify(self, X: Any) -> Any:
-        """Return the sparse graph of what was given and has been checked."""
+    def _sparsify(self, X: Any) -> dict[str, Any]:
+        """Return the fitted attributes, the sparse ``graph_`` among them, of checked input."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Make the graph sparse.
@@ -47,6 +58,7 @@ class BaseSparsifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Returns
         -------
         self
+            An interrupt (Ctrl-C) is passed on and leaves the graph that was fitted before.
         """
         self._check_parameters()
         X = validate_data(
@@ -57,10 +69,11 @@ class BaseSparsifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"input={self.input!r} needs a square matrix, got shape {X.shape}; "
                 "for points, use input='data'"
             )
-        self.graph_ = self._sparsify(X)
-        self.sparsity_ = sparsity(self.graph_)
-        self._n_features_out = X.shape[0]
-        self._fitted_to = _fingerprint(X)
+        with shown(self.verbose):
+            fitted = self._sparsify(X)
+        self.sparsity_ = sparsity(fitted["graph_"])
+        for name, value in fitted.items():
+            setattr(self, name, value)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -76,32 +89,23 @@ class BaseSparsifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Returns
         -------
         csr_matrix of shape (n_samples, n_samples)
-            The weights of the edges that are left; nothing on the diagonal.
+            The weights of the edges kept; nothing on the diagonal.
         """
         return self.fit(X).graph_
 
-    def transform(self, X: Any) -> Any:
-        """Return the graph of the fitted points, which is the only one there is.
-
-        This is what lets a sparsifier stand in a scikit-learn pipeline.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix
-            What the sparsifier was fitted to.
-
-        Returns
-        -------
-        csr_matrix of shape (n_samples, n_samples)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        if _fingerprint(X) != self._fitted_to:
-            raise ValueError(
-                "a sparsified graph has no rows for new points; call fit_transform on all points "
-                "together, or use EntropicAffinities.transform for affinities of new points"
-            )
-        return self.graph_
+    def _affinity_graph(self, X: Any) -> Any:
+        """The graph to make sparse: given affinities, or entropic ones of points or distances."""
+        if self.input == "affinities":
+            return affinity_graph(X, self, affinity="precomputed", symmetric=False)[0]
+        n_neighbors = self.n_neighbors
+        if n_neighbors == "auto" and self.sparsity is not None:
+            # Enough for the perplexity and, with room to choose from, for the sparsity.
+            n = X.shape[0]
+            wanted = edges_of_sparsity(self.sparsity, n) / n
+            enough = np.ceil(max(3.0 * np.max(self.perplexity), 2.0 * wanted))
+            n_neighbors = min(n - 1, int(enough))
+        metric = "precomputed" if self.input == "distances" else self.metric
+        return affinity_graph(X, self, n_neighbors=n_neighbors, metric=metric)[0]
 
     def _wanted_edges(self, n: int, available: int) -> float:
         """Entries off the diagonal that `sparsity` asks for."""
@@ -122,21 +126,17 @@ class BaseSparsifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             check_sparsity(self.sparsity)
         effective_n_jobs(self.n_jobs)
 
-    def _say(self, message: str) -> None:
-        if self.verbose:
-            print(f"[closeknit] {message}", file=sys.stderr)
+    def _check_one_target(self, *names: str) -> None:
+        """Refuse several of the parameters that say how many edges to keep."""
+        given = [f"{name}={value}" for name in names if (value := getattr(self, name)) is not None]
+        if len(given) > 1:
+            raise ValueError(
+                f"{' and '.join(given)} each say how many edges to keep; give one of them"
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.input != "data"
         tags.input_tags.positive_only = self.input != "data"
-        tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-def _fingerprint(X: Any) -> str:
-    """Tell whether two arrays are the same without keeping the first."""
-    import joblib
-
-    return str(joblib.hash(X))

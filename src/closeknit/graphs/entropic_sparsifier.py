@@ -1,4 +1,4 @@
-"""Keep the edges whose entropic affinity is not too small (section 4 of the paper)."""
+"""Keep the edges of large entropic affinity (section 4 of the paper)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from closeknit.graphs._input import check_graph, entropic_graph
-from closeknit.graphs._select import keep_smallest, subgraph
-from closeknit.graphs.base import BaseSparsifier
+from closeknit.graphs.selection import keep_smallest, subgraph
+from closeknit.graphs.sparsifier import BaseSparsifier
 
 __all__ = ["EntropicSparsifier"]
 
@@ -26,11 +25,11 @@ class EntropicSparsifier(BaseSparsifier):
         Affinities below it are dropped; 0.001 unless `sparsity` is given. The symmetric affinities
         ``(P + Pᵀ)/2`` of a point add up to about 1.
     sparsity : float or None, default=None
-        Instead of a threshold, the share of pairs that shall have no edge. Met as closely as ties
+        Instead of a threshold, the share of pairs that are to have no edge. Met as closely as ties
         permit: equal affinities are kept or dropped together.
     n_neighbors : "auto", int or None, default="auto"
         Neighbours each point is compared with. ``"auto"`` means ⌈3 · perplexity⌉, or twice as many
-        as `sparsity` leaves on average if that is more; None means all, in an n × n array.
+        as `sparsity` keeps on average if that is more; None means all, in an n × n array.
     input : {"data", "affinities", "distances"}, default="data"
         What `fit` is given: points; a square matrix of weights, dense or sparse; or a square matrix
         of distances, of which a sparse one stores the neighbours only.
@@ -40,11 +39,11 @@ class EntropicSparsifier(BaseSparsifier):
     Attributes
     ----------
     graph_ : csr_matrix of shape (n_samples, n_samples)
-        The affinities that are left. Symmetric unless affinities were given that are not.
+        The affinities kept. Symmetric unless affinities were given that are not.
     sparsity_ : float
         Share of pairs without an edge.
     threshold_ : float
-        The smallest affinity left; infinite if none is.
+        The smallest affinity kept; infinite if there is none.
 
     References
     ----------
@@ -61,6 +60,8 @@ class EntropicSparsifier(BaseSparsifier):
     >>> round(sparsifier.sparsity_, 3)
     0.93
     """
+
+    saved_state = (*BaseSparsifier.saved_state, "threshold_")
 
     threshold_: float
 
@@ -89,24 +90,17 @@ class EntropicSparsifier(BaseSparsifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _sparsify(self, X: Any) -> Any:
-        W = check_graph(X) if self.input == "affinities" else entropic_graph(X, self)
+    def _sparsify(self, X: Any) -> dict[str, Any]:
+        W = self._affinity_graph(X)
         if self.sparsity is None:
             kept = W.data >= (0.001 if self.threshold is None else self.threshold)
         else:
             kept = keep_smallest(-W.data, self._wanted_edges(W.shape[0], W.nnz))
         graph = subgraph(W, kept)
-        self.threshold_ = float(graph.data.min(initial=np.inf))
-        return graph
+        return {"graph_": graph, "threshold_": float(graph.data.min(initial=np.inf))}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.threshold is None:
-            return
-        if self.sparsity is not None:
-            raise ValueError(
-                f"threshold={self.threshold} and sparsity={self.sparsity} are two ways to say how "
-                "many edges to keep; give one of them"
-            )
-        if not self.threshold >= 0.0:
+        self._check_one_target("threshold", "sparsity")
+        if self.threshold is not None and not self.threshold >= 0.0:
             raise ValueError(f"threshold={self.threshold} must be a number of at least 0")

@@ -1,4 +1,4 @@
-"""Which edges to keep so that a graph is as sparse as wanted."""
+"""Which edges to keep, so that a graph is as sparse as wanted."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_sparsity", "edges_of_sparsity", "keep_smallest", "subgraph"]
+from closeknit.linalg import take_entries
+
+__all__ = [
+    "check_sparsity",
+    "edges_of_sparsity",
+    "keep_fewest_votes",
+    "keep_smallest",
+    "subgraph",
+]
 
 
 def check_sparsity(sparsity: Any) -> None:
-    """Refuse a share of missing edges that no graph with edges has."""
+    """Raise an error for a share of missing edges that no graph with edges has."""
     if not isinstance(sparsity, int | float | np.number) or not 0.0 <= sparsity < 1.0:
         raise ValueError(
             f"sparsity={sparsity!r} must be at least 0 and less than 1: "
@@ -21,7 +29,7 @@ def check_sparsity(sparsity: Any) -> None:
 
 
 def edges_of_sparsity(sparsity: float, n_samples: int) -> float:
-    """How many entries off the diagonal a graph of that sparsity has; not rounded.
+    """Number of entries off the diagonal of a graph of that sparsity; not rounded.
 
     Examples
     --------
@@ -67,6 +75,38 @@ def keep_smallest(keys: NDArray[Any], count: float) -> NDArray[np.bool_]:
     return with_ties if surplus <= shortage else without
 
 
+def keep_fewest_votes(
+    votes: NDArray[np.int32], weights: NDArray[np.float64], count: float
+) -> NDArray[np.bool_]:
+    """Mark the `count` edges with the fewest votes; among equals, those of the largest weights.
+
+    Parameters
+    ----------
+    votes : ndarray of int of shape (n_edges,)
+    weights : ndarray of shape (n_edges,)
+    count : float
+        As in :func:`keep_smallest`.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_edges,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> keep_fewest_votes(np.array([0, 2, 1, 1], np.int32), np.array([0.1, 0.9, 0.2, 0.8]), 2)
+    array([ True, False, False,  True])
+    """
+    if count <= 0 or count >= len(votes):
+        return np.full(len(votes), count > 0)
+    place = math.ceil(count) - 1
+    last = np.partition(votes, place)[place]
+    kept = votes < last
+    equal = votes == last
+    kept[equal] = keep_smallest(-weights[equal], count - np.count_nonzero(kept))
+    return kept
+
+
 def subgraph(W: Any, kept: NDArray[np.bool_]) -> Any:
     """Copy the entries of a CSR matrix that are marked, in the order in which it stores them.
 
@@ -79,7 +119,4 @@ def subgraph(W: Any, kept: NDArray[np.bool_]) -> Any:
     -------
     csr_matrix of shape (n_samples, n_samples)
     """
-    from scipy import sparse
-
-    before = np.concatenate([[0], np.cumsum(kept)])
-    return sparse.csr_matrix((W.data[kept], W.indices[kept], before[W.indptr]), shape=W.shape)
+    return take_entries(W, np.flatnonzero(kept))

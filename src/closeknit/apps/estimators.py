@@ -1,0 +1,61 @@
+"""What the applications' estimators share: tags, checks, and the numbering of clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+__all__ = ["GraphInputMixin", "by_size", "check_count", "validate_points"]
+
+
+class GraphInputMixin:
+    """The tags of estimators that take points, distances or affinities."""
+
+    metric: str
+    affinity: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
+        return tags
+
+
+def validate_points(estimator: Any, X: Any) -> Any:
+    """Check data as every application takes it: dense or sparse rows, in single or double."""
+    return validate_data(
+        estimator,
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        ensure_min_samples=2,
+    )
+
+
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Raise an error for what is not an integer, or too small a one."""
+    integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not integer or value < least:
+        raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
+
+
+def by_size(labels: NDArray[Any]) -> NDArray[np.int32]:
+    """Renumber labels so that the largest cluster is 0; of equals the one that comes first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.apps.estimators import by_size
+    >>> by_size(np.array([7, 5, 5, 3]))
+    array([1, 0, 0, 2], dtype=int32)
+    """
+    _, first, inverse, counts = np.unique(
+        labels, return_index=True, return_inverse=True, return_counts=True
+    )
+    place = np.empty(len(counts), dtype=np.int32)
+    place[np.lexsort((first, -counts))] = np.arange(len(counts), dtype=np.int32)
+    return place[inverse]

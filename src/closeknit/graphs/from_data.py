@@ -1,0 +1,136 @@
+"""From data to the graph of their affinities, by the one way that every estimator takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+
+from closeknit import _core
+from closeknit._threads import effective_n_jobs
+from closeknit.affinities import EntropicAffinities
+from closeknit.linalg import canonical, check_symmetric, check_weights
+
+__all__ = ["affinity_graph", "symmetrize"]
+
+#: Parameters that say which affinities; all but the first are those of entropic ones.
+_PARAMETERS = (
+    "affinity",
+    "perplexity",
+    "n_neighbors",
+    "metric",
+    "neighbors",
+    "n_jobs",
+    "random_state",
+    "verbose",
+)
+
+
+def affinity_graph(
+    X: Any, estimator: Any, *, symmetric: bool = True, **changed: Any
+) -> tuple[csr_matrix, Any]:
+    """Make the graph of affinities that the parameters of an estimator ask for.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix
+        Points, distances if ``metric="precomputed"``, or affinities if ``affinity="precomputed"``;
+        not changed.
+    estimator : object
+        Its parameter `affinity` is ``"entropic"`` (as without it), ``"precomputed"`` or a
+        transformer from `X` to affinities. Of the parameters `perplexity`, `n_neighbors`, `metric`,
+        `neighbors`, `n_jobs`, `random_state` and `verbose`, entropic affinities take those that it
+        has.
+    symmetric : bool, default=True
+        Whether to average the affinities with their transpose, and to refuse given ones that are
+        not symmetric. With False there is a distribution per point.
+    **changed
+        Parameters that replace those of the estimator.
+
+    Returns
+    -------
+    W : csr_matrix of shape (n_samples, n_samples)
+        Without diagonal and zeros, and in canonical format; only rows of sparse entropic affinities
+        that are not to be symmetric are left as they are. It may share its arrays with `X`, and
+        must not be changed.
+    transformer : object or None
+        Fitted, for the affinities of new points; None if affinities were given.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from sklearn.datasets import load_iris
+    >>> from closeknit.graphs import affinity_graph
+    >>> W, fitted = affinity_graph(load_iris().data, ck.TSNE(perplexity=10))
+    >>> W.shape, fitted.perplexity
+    ((150, 150), 10)
+    """
+    names = [name for name in _PARAMETERS if hasattr(estimator, name)]
+    parameters: dict[str, Any] = {name: getattr(estimator, name) for name in names} | changed
+    affinity = parameters.pop("affinity", "entropic")
+    check = check_symmetric if symmetric else check_weights
+    if isinstance(affinity, str) and affinity == "precomputed":
+        return check(X), None
+    if isinstance(affinity, str) and affinity == "entropic":
+        transformer: Any = EntropicAffinities(**parameters)
+    elif hasattr(affinity, "fit_transform"):
+        transformer = clone(affinity)
+    else:
+        raise ValueError(
+            f"unknown affinity {affinity!r}; use 'entropic', 'precomputed' or a transformer "
+            "such as closeknit.affinities.FixedAffinities()"
+        )
+    P = transformer.fit_transform(X)
+    if P.shape != (X.shape[0], X.shape[0]):
+        raise ValueError(f"the affinity transformer gave shape {P.shape} for {X.shape[0]} points")
+    W = symmetrize(P) if symmetric else P
+    if affinity != "entropic" or not sparse.issparse(P):
+        return check_weights(W), transformer
+    # Sparse entropic affinities are finite, positive but for underflow, and without diagonal.
+    if symmetric and not W.data.all():
+        W.eliminate_zeros()
+    return W, transformer
+
+
+def symmetrize(P: Any) -> Any:
+    """Average a matrix with its transpose: (P + Pᵀ) / 2.
+
+    Parameters
+    ----------
+    P : sparse matrix or array-like of shape (n_samples, n_samples)
+        Not changed.
+
+    Returns
+    -------
+    csr_matrix or ndarray
+        Sparse if `P` is. If rows of `P` sum to 1, all entries sum to n_samples.
+
+    Examples
+    --------
+    >>> from closeknit.graphs import symmetrize
+    >>> symmetrize([[0.0, 1.0], [0.5, 0.0]])
+    array([[0.  , 0.75],
+           [0.75, 0.  ]])
+    """
+    if not sparse.issparse(P):
+        P = np.asarray(P, dtype=np.float64)
+        if P.ndim != 2 or P.shape[0] != P.shape[1]:
+            raise ValueError(f"a graph must be square, got shape {P.shape}")
+        return 0.5 * (P + P.T)
+    P = canonical(P, name="a graph")
+    T = P.T.tocsr()  # its rows are sorted
+    n, threads = P.shape[0], effective_n_jobs(-1)
+    rows = (_core.Graph(P), _core.Graph(T))
+    counts = np.empty(n, dtype=P.indptr.dtype)
+    _core.merged_counts(*rows, counts, threads)
+    total = int(counts.sum(dtype=np.int64))
+    if total > np.iinfo(P.indices.dtype).max:
+        return sparse.csr_matrix(0.5 * (P + T))  # SciPy widens the indices
+    indptr = np.zeros(n + 1, dtype=P.indptr.dtype)
+    np.cumsum(counts, out=indptr[1:])
+    indices, data = np.empty(total, dtype=P.indices.dtype), np.empty(total)
+    _core.merged_mean(*rows, indptr, indices, data, threads)
+    return sparse.csr_matrix((data, indices, indptr), shape=P.shape)

@@ -1,0 +1,120 @@
+"""The strongest edges of each point against sorting, and thinned graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import block_diag, csr_matrix, diags
+from scipy.sparse.csgraph import connected_components
+
+import closeknit as ck
+from closeknit.graphs import symmetrize
+from closeknit.linalg import keep_strongest, strongest_entries, take_entries, thin
+
+
+def symmetric(n, seed, ties=False, density=0.4):
+    rng = np.random.default_rng(seed)
+    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < density), 1)
+    return csr_matrix(np.ceil(3 * (W + W.T)) if ties else W + W.T)
+
+
+def plain_strongest(W, k):
+    """Sort every row by weight, equal ones by number, and take either end's choice."""
+    W = W.toarray()
+    rank = np.argsort(np.argsort(-W, axis=1, kind="stable"), axis=1)
+    chosen = (rank < k) & (W > 0)
+    return np.where(chosen | chosen.T, W, 0.0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 25), st.integers(0, 30), st.integers(0, 2**32), st.booleans())
+def test_keep_strongest_against_sorting(n, k, seed, ties):
+    W = symmetric(n, seed, ties)
+    for n_jobs in (1, 3):
+        kept = keep_strongest(W, k, n_jobs=n_jobs)
+        np.testing.assert_array_equal(kept.toarray(), plain_strongest(W, k))
+        kept.check_format(full_check=True)
+
+
+def test_keep_strongest_on_many_rows_and_threads():
+    W = symmetric(3000, 0, density=0.01)
+    one = keep_strongest(W, 4, n_jobs=1)
+    two = keep_strongest(W, 4, n_jobs=2)
+    np.testing.assert_array_equal(one.indices, two.indices)
+    np.testing.assert_array_equal(one.indptr, two.indptr)
+    assert one.nnz < W.nnz / 3
+
+
+def test_keep_strongest_with_wide_indices_and_unsorted_rows():
+    W = symmetric(30, 0)
+    expected = plain_strongest(W, 2)
+    wide = csr_matrix(W)
+    wide.indptr, wide.indices = W.indptr.astype(np.int64), W.indices.astype(np.int64)
+    np.testing.assert_array_equal(keep_strongest(wide, 2).toarray(), expected)
+    unsorted = csr_matrix(W)
+    for i in range(30):
+        row = slice(W.indptr[i], W.indptr[i + 1])
+        unsorted.indices[row] = unsorted.indices[row][::-1].copy()
+        unsorted.data[row] = unsorted.data[row][::-1].copy()
+    unsorted.has_sorted_indices = False
+    before = unsorted.indices.copy()
+    np.testing.assert_array_equal(keep_strongest(unsorted, 2).toarray(), expected)
+    np.testing.assert_array_equal(unsorted.indices, before)
+
+
+def test_single_precision_is_compared_as_it_is():
+    """Weights are compared in single precision and returned in double."""
+    W = symmetric(40, 0).astype(np.float32)
+    kept = keep_strongest(W, 3)
+    assert kept.dtype == np.float64
+    np.testing.assert_array_equal(kept.toarray(), plain_strongest(W, 3))
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 29, 100])
+def test_all_edges_are_kept_of_no_more_neighbours_than_there_are(n_neighbors):
+    W = symmetric(30, 0)
+    assert strongest_entries(W, n_neighbors) is None
+    np.testing.assert_array_equal(keep_strongest(W, n_neighbors).toarray(), W.toarray())
+
+
+def test_taken_entries_follow_other_weights_of_the_same_pattern():
+    W = symmetric(30, 0)
+    positions = strongest_entries(W, 3)
+    other = W.copy()
+    other.data = np.arange(1.0, 1.0 + W.nnz)
+    pattern = plain_strongest(W, 3) > 0.0
+    expected = np.where(pattern, other.toarray(), 0.0)
+    np.testing.assert_array_equal(take_entries(other, positions).toarray(), expected)
+
+
+def test_half_a_graph_is_refused():
+    with pytest.raises(ValueError, match="must be symmetric, but row 0 differs from column 0"):
+        keep_strongest(csr_matrix(np.triu(np.ones((5, 5)), 1)), 1)
+
+
+# Thinned graphs
+
+
+def neighbour_graph(n, seed):
+    X = np.random.default_rng(seed).random((n, 2))
+    return symmetrize(ck.EntropicAffinities(10.0).fit_transform(X))
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 2, 5])
+def test_thinned_graph_has_the_same_components(n_neighbors):
+    W = csr_matrix(block_diag([neighbour_graph(80, seed=1), neighbour_graph(50, seed=2)]))
+    thinned = thin(W, n_neighbors)
+    a, b = (connected_components(V, directed=False)[1] for V in (W, thinned))
+    np.testing.assert_array_equal(a, b)
+    assert thinned.nnz < W.nnz
+    assert abs(thinned - thinned.T).max() == 0.0
+    kept = thinned.toarray() > 0.0
+    np.testing.assert_array_equal(thinned.toarray()[kept], W.toarray()[kept])
+    assert (kept.sum(axis=1) >= n_neighbors).all()
+
+
+def test_sparse_graph_is_not_thinned():
+    W = csr_matrix(diags([np.ones(19)] * 2, [-1, 1]))
+    assert thin(W, 2) is W
