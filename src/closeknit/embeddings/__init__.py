@@ -5,6 +5,8 @@
     data → affinities (affinity.py) → objective (closeknit.objectives)
          → start (initialize.py)    → minimiser (closeknit.minimize) → embedding
     new points → out_of_sample.py
+
+What all share is in base.py; what those share that minimise an objective, in nonlinear.py.
 """
 
 from closeknit.embeddings.eigenmaps import LaplacianEigenmaps

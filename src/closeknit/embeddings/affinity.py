@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 
 from closeknit.affinities import EntropicAffinities
@@ -18,10 +19,10 @@ def fit_affinities(estimator: Any, X: Any) -> tuple[Any, Any]:
     Parameters
     ----------
     estimator : object
-        With the parameters `affinity`, `perplexity`, `metric`, `n_neighbors`, `n_jobs`,
-        `random_state` and `verbose`.
+        With the parameters `affinity`, `perplexity`, `metric`, `n_neighbors`, `neighbors`,
+        `n_jobs`, `random_state` and `verbose`.
     X : array or sparse matrix
-        Data, distances, or affinities if ``affinity="precomputed"``.
+        Data, distances, or affinities if ``affinity="precomputed"``; checked already.
 
     Returns
     -------
@@ -46,6 +47,7 @@ def fit_affinities(estimator: Any, X: Any) -> tuple[Any, Any]:
             estimator.perplexity,
             n_neighbors=estimator.n_neighbors,
             metric=estimator.metric,
+            neighbors=getattr(estimator, "neighbors", "auto"),
             n_jobs=estimator.n_jobs,
             random_state=estimator.random_state,
             verbose=estimator.verbose,
@@ -54,7 +56,8 @@ def fit_affinities(estimator: Any, X: Any) -> tuple[Any, Any]:
         affinity = clone(affinity)
     else:
         raise ValueError(f"affinity must be a name or a transformer, got {affinity!r}")
-    P = affinity.fit_transform(X)
+    with config_context(assume_finite=True):  # not to look for NaN a second time
+        P = affinity.fit_transform(X)
     if P.shape != (X.shape[0], X.shape[0]):
         raise ValueError(f"the affinity transformer gave shape {P.shape} for {X.shape[0]} points")
     return (sparse.csr_matrix(P) if sparse.issparse(P) else P), affinity

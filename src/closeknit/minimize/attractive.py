@@ -27,7 +27,7 @@ from closeknit.linalg import (
     take_entries,
     with_data,
 )
-from closeknit.minimize.problem import Problem
+from closeknit.minimize.problem import AttractiveProblem
 
 __all__ = [
     "AttractiveHessian",
@@ -176,7 +176,7 @@ class AttractiveSolver:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: AttractiveProblem,
         X: Array,
         n_neighbors: int | None,
         solver: str = "auto",
@@ -196,7 +196,7 @@ class AttractiveSolver:
         self._hessian = AttractiveHessian(weights, self._n_neighbors, like, self._n_jobs)
         self._factor = self._hessian.factorize(self._solver, self._random_state)
 
-    def keep_up(self, problem: Problem, X: Array) -> None:
+    def update(self, problem: AttractiveProblem, X: Array) -> None:
         """Count an iteration, and refactorise if it is time and the weights have changed."""
         if self._refresh is not None and self._age >= self._refresh:
             weights = problem.attractive_weights(X)

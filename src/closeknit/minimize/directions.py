@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from closeknit.minimize.conjugate_gradient import ConjugateGradient
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.diagonal_hessian import DiagonalHessian
 from closeknit.minimize.fixed_point import FixedPoint
 from closeknit.minimize.gradient import Gradient
-from closeknit.minimize.lbfgs import LBFGS
-from closeknit.minimize.momentum import Momentum
+from closeknit.minimize.lbfgs import LBFGS, SpectralLBFGS
+from closeknit.minimize.momentum import Momentum, SpectralMomentum
 from closeknit.minimize.spectral import SpectralDirection
-from closeknit.minimize.spectral_lbfgs import SpectralLBFGS
 from closeknit.minimize.spectral_minus import SpectralMinus
-from closeknit.minimize.spectral_momentum import SpectralMomentum
 
 __all__ = [
     "DIRECTIONS",
@@ -31,7 +31,7 @@ __all__ = [
     "resolve_direction",
 ]
 
-DIRECTIONS: dict[str, type[Direction]] = {
+DIRECTIONS: dict[str, type[Direction[Any]]] = {
     "gradient": Gradient,
     "fixed-point": FixedPoint,
     "diagonal-hessian": DiagonalHessian,
@@ -45,7 +45,7 @@ DIRECTIONS: dict[str, type[Direction]] = {
 }
 
 
-def resolve_direction(direction: str | Direction) -> Direction:
+def resolve_direction(direction: str | Direction[Any]) -> Direction[Any]:
     """Turn a name into a direction.
 
     Examples

@@ -1,4 +1,4 @@
-"""Limited-memory BFGS, from any initial inverse Hessian."""
+"""Limited-memory BFGS, from the identity or from the spectral direction."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from closeknit.linalg import inner, norm
-from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.problem import Array, Problem
+from closeknit.minimize.attractive import AttractiveSolver
+from closeknit.minimize.descent import Descent, Direction, P
+from closeknit.minimize.problem import Array, AttractiveProblem, Problem
+from closeknit.minimize.spectral import SpectralDirection
 from closeknit.minimize.steps import Step, StrongWolfe
 
-__all__ = ["LBFGS", "CurvaturePairs"]
+__all__ = ["LBFGS", "CurvaturePairs", "SpectralLBFGS"]
 
 
 class CurvaturePairs:
@@ -61,7 +63,7 @@ class CurvaturePairs:
 
 
 @dataclass(frozen=True)
-class LBFGS(Direction):
+class LBFGS(Direction[Problem]):
     """Limited-memory BFGS with the last `memory` curvature pairs.
 
     Parameters
@@ -85,9 +87,9 @@ class LBFGS(Direction):
     def __post_init__(self) -> None:
         check_memory(self.memory)
 
-    def start(self, problem: Problem, X: Array) -> Descent:
+    def start(self, problem: Problem, X: Array) -> Descent[Problem]:
         """Begin without any pair."""
-        return QuasiNewton(problem, self.memory)
+        return LBFGSDescent[Problem](problem, self.memory)
 
 
 def check_memory(memory: int) -> None:
@@ -96,10 +98,10 @@ def check_memory(memory: int) -> None:
         raise ValueError(f"memory={memory!r} must be at least 1")
 
 
-class QuasiNewton(Descent):
+class LBFGSDescent(Descent[P]):
     """L-BFGS at work; derived classes may bring a better H₀ than the identity."""
 
-    def __init__(self, problem: Problem, memory: int) -> None:
+    def __init__(self, problem: P, memory: int) -> None:
         super().__init__(problem)
         self._pairs = CurvaturePairs(memory)
         self._previous: tuple[Array, Array] | None = None  # X, gradient
@@ -122,3 +124,51 @@ class QuasiNewton(Descent):
             self._pairs.add(X - X_before, gradient - G_before)
         self._previous = (X, gradient)
         return -self._pairs.apply_inverse(gradient, self.initial)
+
+
+@dataclass(frozen=True)
+class SpectralLBFGS(SpectralDirection):
+    """L-BFGS whose initial inverse Hessian is the spectral direction's solve.
+
+    The factor knows the attraction from the first iteration; the pairs learn the repulsion.
+
+    Parameters
+    ----------
+    n_neighbors, solver, refresh, random_state, n_jobs
+        As in :class:`SpectralDirection`.
+    memory : int, default=100
+        Curvature pairs kept, as in :class:`LBFGS`.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import SpectralLBFGS, Springs, minimize
+    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    >>> minimize(springs, [[5.0], [5.0]], direction=SpectralLBFGS()).X.round(2)
+    array([[1.2],
+           [1.8]])
+    """
+
+    memory: int = 100
+
+    preferred_step: ClassVar[Step] = StrongWolfe(c2=0.9)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_memory(self.memory)
+
+    def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
+        """Factorise at X, and begin without any pair."""
+        return _SpectralLBFGSDescent(problem, self.memory, self.factorize(problem, X))
+
+
+class _SpectralLBFGSDescent(LBFGSDescent[AttractiveProblem]):
+    def __init__(self, problem: AttractiveProblem, memory: int, solver: AttractiveSolver) -> None:
+        super().__init__(problem, memory)
+        self._solver = solver
+
+    def initial(self, gradient: Array) -> Array:
+        return self._solver.solve(gradient)
+
+    def propose(self, X: Array, gradient: Array) -> Array:
+        self._solver.update(self.problem, X)
+        return super().propose(X, gradient)

@@ -12,7 +12,8 @@ from closeknit.minimize.problem import Array, Point
 
 __all__ = ["Evaluate", "Line", "Sample"]
 
-Evaluate = Callable[[Array], tuple[float, Array]]
+#: Gives the objective and its gradient at X.
+Evaluate = Callable[[Array], Point]
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,8 @@ class Line:
 
     def at(self, step: float) -> Sample:
         """Evaluate φ and φ' at `step`."""
-        X = self.origin.point.X + step * self._direction
-        value, gradient = self._evaluate(X)
-        slope = inner(self._direction, gradient)
-        return Sample(step, Point(X, float(value), gradient), slope)
+        point = self._evaluate(self.origin.point.X + step * self._direction)
+        return Sample(step, point, inner(self._direction, point.gradient))
 
     def decreases(self, sample: Sample, sufficient: float) -> bool:
         """Whether the first Wolfe condition φ(α) ≤ φ(0) + c α φ'(0) holds, and φ really fell."""

@@ -10,12 +10,14 @@
 come from :mod:`closeknit.repulsion`.
 """
 
-from closeknit.objectives.base import AtLambda, Objective
-from closeknit.objectives.elastic import ElasticEmbedding, EpanechnikovEmbedding
+from closeknit.objectives.base import AtLambda, Objective, Value
+from closeknit.objectives.normalized import TSNE, SymmetricSNE
 from closeknit.objectives.sne import SNE
-from closeknit.objectives.ssne import SymmetricSNE
-from closeknit.objectives.tee import TElasticEmbedding
-from closeknit.objectives.tsne import TSNE
+from closeknit.objectives.unnormalized import (
+    ElasticEmbedding,
+    EpanechnikovEmbedding,
+    TElasticEmbedding,
+)
 
 __all__ = [
     "SNE",
@@ -26,4 +28,5 @@ __all__ = [
     "Objective",
     "SymmetricSNE",
     "TElasticEmbedding",
+    "Value",
 ]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
@@ -31,7 +31,7 @@ class Attraction:
     n_jobs : int or None, default=-1
     """
 
-    weights: Any
+    weights: csr_matrix
     kernel: Kernel
     n_jobs: int | None = -1
 
@@ -44,14 +44,16 @@ class Attraction:
         force = np.empty(X.shape)
         return self._sum(X, force), force
 
-    def laplacian_weights(self, X: Array) -> Any:
+    def laplacian_weights(self, X: Array) -> csr_matrix:
         """w⁺ (−log K)' = −K₁ w⁺ at `X`: the weights of L⁺."""
         if self.kernel.constant_attraction and self.kernel.width == 1.0:
             return self.weights
         W = self.weights
+        graph = W.indptr, W.indices, W.data
+        positions = X.astype(W.data.dtype, copy=False)
         data = np.empty_like(W.data)
         threads = effective_n_jobs(self.n_jobs)
-        _core.edge_weights(*self._graph, self._positions(X), self.kernel.code, data, threads)
+        _core.edge_weights(*graph, positions, self.kernel.code, data, threads)
         return with_data(W, data)
 
     def hessian_diagonal(self, X: Array) -> Array:
@@ -68,13 +70,7 @@ class Attraction:
         return 4.0 * degrees + 8.0 * bend
 
     def _sum(self, X: Array, force: Array | None) -> float:
+        graph = self.weights.indptr, self.weights.indices, self.weights.data
         threads = effective_n_jobs(self.n_jobs)
-        positions = self._positions(X)
-        return _core.sum_edges(*self._graph, positions, self.kernel.code, True, force, threads)
-
-    @property
-    def _graph(self) -> tuple[Any, Any, Any]:
-        return self.weights.indptr, self.weights.indices, self.weights.data
-
-    def _positions(self, X: Array) -> Any:
-        return X.astype(self.weights.data.dtype, copy=False)
+        positions = X.astype(self.weights.data.dtype, copy=False)
+        return _core.sum_edges(*graph, positions, self.kernel.code, True, force, threads)

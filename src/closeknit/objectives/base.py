@@ -10,19 +10,50 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from closeknit.kernels import Kernel
 from closeknit.linalg import check_symmetric, with_data
 from closeknit.objectives.attraction import Attraction
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
-__all__ = ["AtLambda", "Objective"]
+__all__ = ["AtLambda", "Objective", "Value"]
 
 Array = NDArray[np.float64]
+
+
+class Value(float):
+    """E = E⁺ + λE⁻, a number that knows its parts.
+
+    Histories keep the parts, so that E can be shown at one λ when λ has changed on the way.
+
+    Parameters
+    ----------
+    value : float
+    attractive, repulsive : float, default=NaN
+
+    Examples
+    --------
+    >>> from closeknit.objectives import Value
+    >>> E = Value(3.0, attractive=1.0, repulsive=4.0)
+    >>> E + 1, E.attractive, E.repulsive
+    (4.0, 1.0, 4.0)
+    """
+
+    attractive: float
+    repulsive: float
+
+    def __new__(  # noqa: D102
+        cls, value: float, attractive: float = float("nan"), repulsive: float = float("nan")
+    ) -> Self:
+        self = super().__new__(cls, value)
+        self.attractive = attractive
+        self.repulsive = repulsive
+        return self
 
 
 class Objective(ABC):
@@ -56,14 +87,13 @@ class Objective(ABC):
         check: bool = True,
     ):
         W = check_symmetric(affinities) if check else affinities
-        self.repulsion: Any = ExactRepulsion(n_jobs) if repulsion is None else repulsion
-        dtype = getattr(self.repulsion, "dtype", np.float64)
-        self.weights = with_data(W, self._scaled(W.data).astype(dtype, copy=False))
+        self.repulsion: Repulsion = ExactRepulsion(n_jobs) if repulsion is None else repulsion
+        self.weights: csr_matrix = with_data(W, self._scaled(W.data, self.repulsion.dtype))
         self.attraction = Attraction(self.weights, self.kernel, n_jobs)
 
-    def _scaled(self, data: Array) -> Array:
-        """Attractive weights from affinities."""
-        return data
+    def _scaled(self, data: Array, dtype: type[np.floating]) -> NDArray[Any]:
+        """Attractive weights from affinities, in the precision of the repulsion."""
+        return data.astype(dtype, copy=False)
 
     @property
     def n_samples(self) -> int:
@@ -86,18 +116,23 @@ class Objective(ABC):
     def repulsive_blocks(self, X: Array) -> Callable[[Array], Array]:
         """V → 8 L^xx V, the positive semidefinite diagonal blocks of E⁻'s Hessian."""
 
+    @abstractmethod
+    def new_point_repulsion(self, X: Array, lam: float) -> float:
+        """Weight of Σ_m K(‖x − x_m‖²) for a new point x whose attractive weights sum to 1."""
+
     def value(self, X: Array, lam: float) -> float:
         """E(X; λ)."""
         X = np.ascontiguousarray(X, dtype=np.float64)
         sums = self.repulsion.values(X, self.kernel)
         return self.attraction.value(X) + lam * self.repulsive_value(sums)
 
-    def value_and_gradient(self, X: Array, lam: float) -> tuple[float, Array]:
+    def value_and_gradient(self, X: Array, lam: float) -> tuple[Value, Array]:
         """E(X; λ) and its gradient 4 L X."""
         X = np.ascontiguousarray(X, dtype=np.float64)
         attractive, force = self.attraction.value_and_force(X)
         sums = self.repulsion.sums(X, self.kernel)
-        value = attractive + lam * self.repulsive_value(sums.value)
+        repulsive = self.repulsive_value(sums.value)
+        value = Value(attractive + lam * repulsive, attractive, repulsive)
         return value, 4.0 * (force + lam * self.repulsive_force(X, sums))
 
     def at(self, lam: float) -> AtLambda:
@@ -116,11 +151,11 @@ class AtLambda:
         """E(X)."""
         return self.objective.value(X, self.lam)
 
-    def value_and_gradient(self, X: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, X: Array) -> tuple[Value, Array]:
         """E(X) and its gradient."""
         return self.objective.value_and_gradient(X, self.lam)
 
-    def attractive_weights(self, X: Array) -> Any:
+    def attractive_weights(self, X: Array) -> csr_matrix:
         """Weights of the attractive Laplacian L⁺ at `X`."""
         return self.objective.attraction.laplacian_weights(np.ascontiguousarray(X))
 
