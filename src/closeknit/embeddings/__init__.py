@@ -11,7 +11,8 @@ What all share is in base.py; what those share that minimise an objective, in no
 
 from closeknit.embeddings.eigenmaps import LaplacianEigenmaps
 from closeknit.embeddings.elastic import ElasticEmbedding, TElasticEmbedding
-from closeknit.embeddings.normalized import SNE, TSNE, SymmetricSNE
+from closeknit.embeddings.normalized import SNE, SymmetricSNE
+from closeknit.embeddings.tsne import TSNE
 
 __all__ = [
     "SNE",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closeknit.embeddings.out_of_sample import coinciding_points, new_affinities
 
-__all__ = ["BaseEmbedding", "check_integer", "check_lam", "check_number"]
+__all__ = ["BaseEmbedding", "check_number"]
 
 Array = NDArray[np.float64]
 
@@ -108,34 +107,14 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return tags
 
 
-def check_integer(name: str, value: Any, least: int) -> None:
-    """Refuse what is not an integer of at least `least`."""
-    integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not integer or value < least:
-        raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
-
-
-def check_number(name: str, value: Any, *words: str | None) -> None:
-    """Refuse what is neither a number of at least 0 nor one of the words."""
+def check_number(
+    name: str, value: Any, *words: str | None, integer: bool = False, least: int = 0
+) -> None:
+    """Refuse what is neither a number of at least `least` nor one of the words."""
     if isinstance(value, str | None) and value in words:
         return
-    if not _is_number(value) or not value >= 0.0:
+    number = isinstance(value, Integral if integer else Real) and not isinstance(value, bool)
+    if not number or not value >= least:
         allowed = "".join(f"{word!r} or " for word in words)
-        raise ValueError(f"{name}={value!r} must be {allowed}a number of at least 0")
-
-
-def check_lam(lam: Any, words: tuple[str, ...]) -> None:
-    """Refuse a λ that is no finite number, no list of numbers and none of the words."""
-    if isinstance(lam, str) and lam in words:
-        return
-    values = lam if np.ndim(lam) == 1 else [lam]
-    if not all(map(_is_number, values)) or (values is not lam and not 0.0 <= lam < math.inf):
-        names = "".join(f"{word!r}, " for word in words)
-        raise ValueError(
-            f"lam={lam!r} must be {names}a finite number of at least 0 or an increasing list of "
-            "numbers"
-        )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+        noun = "an integer" if integer else "a number"
+        raise ValueError(f"{name}={value!r} must be {allowed}{noun} of at least {least}")

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
 from closeknit.embeddings.affinity import fit_affinities
-from closeknit.embeddings.base import BaseEmbedding, check_integer
+from closeknit.embeddings.base import BaseEmbedding, check_number
 from closeknit.embeddings.out_of_sample import weighted_means
 from closeknit.graphs import symmetrize
 from closeknit.linalg import check_symmetric, graph_eigenvectors
@@ -160,7 +160,7 @@ class LaplacianEigenmaps(BaseEmbedding):
         -------
         self
         """
-        check_integer("n_components", self.n_components, 1)
+        check_number("n_components", self.n_components, integer=True, least=1)
         with shown(self.verbose):
             X = self._validate(X)
             P, self.affinity_estimator_ = fit_affinities(self, X)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from closeknit import objectives
 from closeknit.embeddings.nonlinear import NonlinearEmbedding
 from closeknit.minimize import Direction, Path, Schedule, SpectralMomentum, Stage
 from closeknit.objectives import AtLambda, Objective, Value
-from closeknit.repulsion import ExactRepulsion, Repulsion
+from closeknit.repulsion import ExactRepulsion
 
 __all__ = ["ElasticEmbedding", "TElasticEmbedding"]
 
@@ -36,7 +37,8 @@ class _Twin(AtLambda):
 
     def value_and_gradient(self, X: Array) -> tuple[Value, Array]:
         value, gradient = super().value_and_gradient(X)
-        return Value(value, self.total * value.attractive, math.exp(value.repulsive)), gradient
+        attractive, repulsive = value.parts
+        return Value(value, (self.total * attractive, math.exp(repulsive))), gradient
 
 
 class _Elastic(NonlinearEmbedding):
@@ -91,18 +93,15 @@ class _Elastic(NonlinearEmbedding):
         self.repulsive_weights = repulsive_weights
 
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
-        weights = self._weights_of_pairs(X)
+        weights = self.repulsive_weights
+        if isinstance(weights, str):
+            weights = self._squared_distances(X)
         if weights is not None:
+            self.repulsion_ = ExactRepulsion(self.n_jobs)
             options["repulsion"] = None
         return self._model(P, repulsive_weights=weights, **options)
 
-    def _choose_repulsion(self, n_samples: int) -> Repulsion:
-        chosen = super()._choose_repulsion(n_samples)
-        return chosen if self.repulsive_weights is None else ExactRepulsion(self.n_jobs)
-
-    def _weights_of_pairs(self, X: Any) -> Any:
-        if not isinstance(self.repulsive_weights, str):
-            return self.repulsive_weights
+    def _squared_distances(self, X: Any) -> Array:
         if self.repulsive_weights != "distances":
             raise ValueError(
                 f"repulsive_weights={self.repulsive_weights!r} must be None (ones), 'distances' "
@@ -125,15 +124,15 @@ class _Elastic(NonlinearEmbedding):
         options: dict[str, Any] = {"repulsion": objective.repulsion, "n_jobs": self.n_jobs}
         twin = self._twin(objective.weights, check=False, **options)
         total = float(objective.weights.data.sum())
-        finding = Stage(1.0, self.max_iter, problem_at=lambda lam: _Twin(twin, lam, total))
-        return Schedule((finding, Stage(lambda X: _balance(objective, X), self.max_iter)))
+        finding = Stage(1.0, self.max_iter, problem_at=partial(_Twin, twin, total=total))
+        return Schedule((finding, Stage(partial(_balance, objective), self.max_iter)))
 
-    def _lam_and_value(self, objective: Objective, path: Path) -> tuple[float, float]:
-        if isinstance(self.lam, str) and len(path.results) == 1:
-            # Stopped while λ was still to be found.
-            lam = _balance(objective, path.X)
-            return lam, objective.value(path.X, lam)
-        return super()._lam_and_value(objective, path)
+    def _keep(self, objective: Objective, path: Path) -> None:
+        super()._keep(objective, path)
+        if isinstance(self.lam, str) and len(path.results) == 1:  # λ was still to be found
+            self.lam_ = _balance(objective, path.X)
+            self.objective_ = objective.value(path.X, self.lam_)
+            self.new_point_repulsion_ = objective.new_point_repulsion(path.X, self.lam_)
 
 
 def _balance(objective: Objective, X: Array) -> float:

@@ -16,7 +16,7 @@ from closeknit.embeddings._callbacks import (
     with_callbacks,
 )
 from closeknit.embeddings.affinity import fit_affinities
-from closeknit.embeddings.base import BaseEmbedding, check_integer, check_lam, check_number
+from closeknit.embeddings.base import BaseEmbedding, check_number
 from closeknit.embeddings.initialize import initial_embedding
 from closeknit.embeddings.out_of_sample import place
 from closeknit.graphs import symmetrize
@@ -160,7 +160,11 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         return self
 
     def _minimize(self, objective: Objective, start: Array) -> None:
-        direction = self._choose_direction(objective)
+        direction = self.direction
+        if isinstance(direction, str) and direction == "auto":
+            exact = objective.repulsion.is_exact
+            direction = self._suitable_direction(len(start), exact)
+        direction = resolve_direction(direction)
         tol = direction.default_tol if isinstance(self.tol, str) else self.tol
         callback = self.callback
         if getattr(self, "_skl_callbacks", None):
@@ -174,27 +178,23 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
             time_limit=self.time_limit,
             callback=callback,
         )
+        self._keep(objective, path)
+
+    def _keep(self, objective: Objective, path: Path) -> None:
+        """Set the fitted attributes."""
         last, reason = path.results[-1], path.stopped_because
         self.path_ = path
         self.history_ = path.history
-        self.n_iter_ = int(self.history_.iteration[-1]) if len(self.history_) else 0
-        self.stopped_because_ = reason if reason.ends_schedule else last.stopped_because
+        self.n_iter_ = int(self.history_.iteration.max(initial=0))
+        self.stopped_because_ = last.stopped_because if reason == "end of path" else reason
         self.embedding_ = last.X
-        self.lam_, self.objective_ = self._lam_and_value(objective, path)
+        self.objective_ = last.value
+        self.lam_ = float(path.lams[-1])
         self.kernel_ = objective.kernel
         self.new_point_repulsion_ = objective.new_point_repulsion(last.X, self.lam_)
 
-    def _lam_and_value(self, objective: Objective, path: Path) -> tuple[float, float]:
-        """λ at the end, and the objective there."""
-        return float(path.lams[-1]), path.results[-1].value
-
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         return Schedule.of(self.lam, self.max_iter)
-
-    def _choose_direction(self, objective: Objective) -> Direction[Any]:
-        if isinstance(self.direction, str) and self.direction == "auto":
-            return self._suitable_direction(objective.n_samples, objective.repulsion.is_exact)
-        return resolve_direction(self.direction)
 
     def _suitable_direction(self, n_samples: int, exact: bool) -> Direction[Any]:
         """Return what ``direction="auto"`` stands for, where sums are exact or on a grid."""
@@ -236,13 +236,18 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         self.stopped_because_ = StopReason(self.stopped_because_)
 
     def _check_parameters(self) -> None:
-        check_integer("n_components", self.n_components, 1)
-        check_lam(self.lam, self._lam_names)
-        check_integer("max_iter", self.max_iter, 0)
+        check_number("n_components", self.n_components, integer=True, least=1)
+        check_number("max_iter", self.max_iter, integer=True)
         check_number("tol", self.tol, "auto")
         check_number("time_limit", self.time_limit, None)
         if not isinstance(self.lam, str):
-            Schedule.of(self.lam)  # complains about a list that does not increase
+            Schedule.of(self.lam)  # says what is wrong with it
+        elif self.lam not in self._lam_names:
+            names = "".join(f"{name!r}, " for name in self._lam_names)
+            raise ValueError(
+                f"lam={self.lam!r} must be {names}a finite number of at least 0 or an increasing "
+                "list of numbers"
+            )
         if self.callback is not None and not callable(self.callback):
             raise TypeError(
                 f"callback={self.callback!r} must be None or a function of the state, which may "

@@ -8,7 +8,7 @@
         direction   B P = −G             gradient, fixed point, diagonal Hessian, conjugate
                                          gradients, L-BFGS, spectral, SD−, spectral L-BFGS,
                                          momentum, spectral momentum
-        × step      X ← X + αP           backtracking, strong Wolfe, fixed (steps.py)
+        × step      X ← X + αP           backtracking, strong Wolfe, fixed
     homotopy(problem_at, lams, X0, …)    the same along an increasing λ
     run_schedule(schedule, …)            both, and any other stages (schedule.py, loop.py)
         stop                             when a stage has converged
@@ -56,6 +56,7 @@ from closeknit.minimize.directions import (
     SpectralMinus,
     SpectralMomentum,
     resolve_direction,
+    resolve_step,
 )
 from closeknit.minimize.loop import run_schedule
 from closeknit.minimize.problem import (
@@ -68,7 +69,8 @@ from closeknit.minimize.problem import (
 from closeknit.minimize.recipes import homotopy, minimize
 from closeknit.minimize.results import History, Path, Result, State, StopReason
 from closeknit.minimize.schedule import Convergence, Schedule, Stage, Stop, log_spaced
-from closeknit.minimize.steps import Backtracking, FixedStep, Step, StrongWolfe, resolve_step
+from closeknit.minimize.steps import Backtracking, FixedStep, Line, LineSearch, Sample, Step
+from closeknit.minimize.wolfe import StrongWolfe
 
 __all__ = [
     "LBFGS",
@@ -85,10 +87,13 @@ __all__ = [
     "FixedStep",
     "Gradient",
     "History",
+    "Line",
+    "LineSearch",
     "Momentum",
     "Path",
     "Problem",
     "Result",
+    "Sample",
     "Schedule",
     "SpectralDirection",
     "SpectralLBFGS",

@@ -8,7 +8,8 @@ from typing import ClassVar
 from closeknit.linalg import inner
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import Array, Problem
-from closeknit.minimize.steps import Step, StrongWolfe
+from closeknit.minimize.steps import Step
+from closeknit.minimize.wolfe import StrongWolfe
 
 __all__ = ["ConjugateGradient"]
 

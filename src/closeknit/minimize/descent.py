@@ -17,6 +17,15 @@ __all__ = ["Descent", "Direction"]
 P = TypeVar("P", bound=Problem)
 
 
+#: What a problem may offer: the methods of the protocols in problem.py.
+_CAPABILITIES = (
+    "value_and_gradient",
+    "attractive_weights",
+    "hessian_diagonal",
+    "repulsive_curvature",
+)
+
+
 class Descent(ABC, Generic[P]):
     """A direction at work on one problem, B P = −G with a positive definite B.
 
@@ -109,6 +118,32 @@ class Direction(ABC, Generic[P]):
         (3.0, 30),
         (1.5, 30),
     )
+
+    def check(self, problem: object) -> None:
+        """Explain in one sentence what a problem lacks for this direction, if anything.
+
+        Examples
+        --------
+        >>> from closeknit.minimize import LBFGS
+        >>> LBFGS().check(object())
+        Traceback (most recent call last):
+            ...
+        TypeError: LBFGS needs value and gradient; this problem offers nothing; give it that method
+        """
+        for need in self.needs:
+            if not hasattr(problem, need):
+                break
+        else:
+            return
+        missing = [need for need in self.needs if not hasattr(problem, need)]
+        offers = [method for method in _CAPABILITIES if hasattr(problem, method)]
+        advice = "give it that method"
+        if "value_and_gradient" in offers:
+            advice = "use 'spectral-lbfgs'" if "attractive_weights" in offers else "use 'lbfgs'"
+        words = [", ".join(names).replace("_", " ") or "nothing" for names in (missing, offers)]
+        raise TypeError(
+            f"{type(self).__name__} needs {words[0]}; this problem offers {words[1]}; {advice}"
+        )
 
     @abstractmethod
     def start(self, problem: P, X: Array) -> Descent[P]:

@@ -1,4 +1,4 @@
-"""Every search direction, and the one place where their names are resolved."""
+"""Every search direction and step, and the one place where their names are resolved."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from closeknit.minimize.lbfgs import LBFGS, SpectralLBFGS
 from closeknit.minimize.momentum import Momentum, SpectralMomentum
 from closeknit.minimize.spectral import SpectralDirection
 from closeknit.minimize.spectral_minus import SpectralMinus
+from closeknit.minimize.steps import Backtracking, FixedStep, Step
+from closeknit.minimize.wolfe import StrongWolfe
 
 __all__ = [
     "DIRECTIONS",
@@ -29,6 +31,7 @@ __all__ = [
     "SpectralMinus",
     "SpectralMomentum",
     "resolve_direction",
+    "resolve_step",
 ]
 
 DIRECTIONS: dict[str, type[Direction[Any]]] = {
@@ -42,6 +45,12 @@ DIRECTIONS: dict[str, type[Direction[Any]]] = {
     "spectral-lbfgs": SpectralLBFGS,
     "momentum": Momentum,
     "spectral-momentum": SpectralMomentum,
+}
+
+STEPS: dict[str, type[Step]] = {
+    "backtracking": Backtracking,
+    "wolfe": StrongWolfe,
+    "fixed": FixedStep,
 }
 
 
@@ -61,4 +70,25 @@ def resolve_direction(direction: str | Direction[Any]) -> Direction[Any]:
     raise ValueError(
         f"unknown direction {direction!r}; use {', '.join(map(repr, DIRECTIONS))} "
         "or an object such as closeknit.minimize.SpectralDirection(n_neighbors=7)"
+    )
+
+
+def resolve_step(step: str | Step, preferred: Step) -> Step:
+    """Turn a name into a step; ``"auto"`` is the one that the direction prefers.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import Backtracking, resolve_step
+    >>> resolve_step("fixed", preferred=Backtracking())
+    FixedStep(step=1.0)
+    """
+    if isinstance(step, Step):
+        return step
+    if step == "auto":
+        return preferred
+    if step in STEPS:
+        return STEPS[step]()
+    raise ValueError(
+        f"unknown step {step!r}; use 'auto', {', '.join(map(repr, STEPS))} "
+        "or an object such as closeknit.minimize.Backtracking()"
     )

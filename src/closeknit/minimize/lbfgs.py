@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,52 +13,10 @@ from closeknit.minimize.attractive import AttractiveSolver
 from closeknit.minimize.descent import Descent, Direction, P
 from closeknit.minimize.problem import Array, AttractiveProblem, Problem
 from closeknit.minimize.spectral import SpectralDirection
-from closeknit.minimize.steps import Step, StrongWolfe
+from closeknit.minimize.steps import Step
+from closeknit.minimize.wolfe import StrongWolfe
 
-__all__ = ["LBFGS", "CurvaturePairs", "SpectralLBFGS"]
-
-
-class CurvaturePairs:
-    """The last m pairs s = ΔX, y = ΔG, and the inverse Hessian that they imply."""
-
-    def __init__(self, memory: int) -> None:
-        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=memory)  # s, y, 1/⟨s, y⟩
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def clear(self) -> None:
-        """Forget all pairs."""
-        self._pairs.clear()
-
-    def add(self, s: Array, y: Array) -> None:
-        """Remember a pair, unless its curvature is not clearly positive."""
-        curvature = inner(s, y)
-        if curvature > 1e-10 * norm(s) * norm(y):
-            self._pairs.append((s, y, 1.0 / curvature))
-
-    def apply_inverse(self, G: Array, initial: Callable[[Array], Array]) -> Array:
-        """Return H·G by the two-loop recursion (Nocedal and Wright 2006, algorithm 7.4).
-
-        `initial` applies H₀ up to a scale γ, which is chosen here as ⟨s, y⟩ / ⟨y, H₀y⟩ of the last
-        pair: with H₀ = I that is the usual L-BFGS scaling.
-        """
-        q = G.copy()
-        shares = []
-        for s, y, rho in reversed(self._pairs):
-            share = rho * inner(s, q)
-            q -= share * y
-            shares.append(share)
-        if self._pairs:
-            _, y, rho = self._pairs[-1]
-            # Both at once, because a factor is read from memory for each solve.
-            r, scaled = np.split(initial(np.hstack([q, y])), 2, axis=1)
-            r = r / (rho * inner(y, scaled))
-        else:
-            r = initial(q)
-        for (s, y, rho), share in zip(self._pairs, reversed(shares), strict=True):
-            r += (share - rho * inner(y, r)) * s
-        return r
+__all__ = ["LBFGS", "SpectralLBFGS"]
 
 
 @dataclass(frozen=True)
@@ -85,25 +42,20 @@ class LBFGS(Direction[Problem]):
     preferred_step: ClassVar[Step] = StrongWolfe(c2=0.9)
 
     def __post_init__(self) -> None:
-        check_memory(self.memory)
+        if self.memory < 1:
+            raise ValueError(f"memory={self.memory!r} must be at least 1")
 
     def start(self, problem: Problem, X: Array) -> Descent[Problem]:
         """Begin without any pair."""
-        return LBFGSDescent[Problem](problem, self.memory)
+        return _LBFGSDescent[Problem](problem, self.memory)
 
 
-def check_memory(memory: int) -> None:
-    """Refuse a memory that holds nothing."""
-    if memory < 1:
-        raise ValueError(f"memory={memory!r} must be at least 1")
-
-
-class LBFGSDescent(Descent[P]):
+class _LBFGSDescent(Descent[P]):
     """L-BFGS at work; derived classes may bring a better H₀ than the identity."""
 
     def __init__(self, problem: P, memory: int) -> None:
         super().__init__(problem)
-        self._pairs = CurvaturePairs(memory)
+        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=memory)  # s, y, 1/⟨s, y⟩
         self._previous: tuple[Array, Array] | None = None  # X, gradient
 
     def reset(self) -> bool:
@@ -118,12 +70,37 @@ class LBFGSDescent(Descent[P]):
         return gradient if self._pairs else gradient / norm(gradient)
 
     def propose(self, X: Array, gradient: Array) -> Array:
-        """Learn from the last move and return −H·G."""
+        """Learn from the last move s = ΔX, y = ΔG, and return −H·G."""
         if self._previous is not None:
-            X_before, G_before = self._previous
-            self._pairs.add(X - X_before, gradient - G_before)
+            s, y = X - self._previous[0], gradient - self._previous[1]
+            curvature = inner(s, y)
+            if curvature > 1e-10 * norm(s) * norm(y):  # clearly positive
+                self._pairs.append((s, y, 1.0 / curvature))
         self._previous = (X, gradient)
-        return -self._pairs.apply_inverse(gradient, self.initial)
+        return -self._apply_inverse(gradient)
+
+    def _apply_inverse(self, G: Array) -> Array:
+        """Return H·G by the two-loop recursion (Nocedal and Wright 2006, algorithm 7.4).
+
+        H₀ is known up to a scale γ, which is chosen here as ⟨s, y⟩ / ⟨y, H₀y⟩ of the last pair:
+        with H₀ = I that is the usual L-BFGS scaling.
+        """
+        q = G.copy()
+        shares = []
+        for s, y, rho in reversed(self._pairs):
+            share = rho * inner(s, q)
+            q -= share * y
+            shares.append(share)
+        if self._pairs:
+            _, y, rho = self._pairs[-1]
+            # Both at once, because a factor is read from memory for each solve.
+            r, scaled = np.split(self.initial(np.hstack([q, y])), 2, axis=1)
+            r = r / (rho * inner(y, scaled))
+        else:
+            r = self.initial(q)
+        for (s, y, rho), share in zip(self._pairs, reversed(shares), strict=True):
+            r += (share - rho * inner(y, r)) * s
+        return r
 
 
 @dataclass(frozen=True)
@@ -154,14 +131,15 @@ class SpectralLBFGS(SpectralDirection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_memory(self.memory)
+        if self.memory < 1:
+            raise ValueError(f"memory={self.memory!r} must be at least 1")
 
     def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
         """Factorise at X, and begin without any pair."""
         return _SpectralLBFGSDescent(problem, self.memory, self.factorize(problem, X))
 
 
-class _SpectralLBFGSDescent(LBFGSDescent[AttractiveProblem]):
+class _SpectralLBFGSDescent(_LBFGSDescent[AttractiveProblem]):
     def __init__(self, problem: AttractiveProblem, memory: int, solver: AttractiveSolver) -> None:
         super().__init__(problem, memory)
         self._solver = solver

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closeknit.linalg import norm
+from closeknit.linalg import inner, norm
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.directions import resolve_direction
-from closeknit.minimize.line import Line, Sample
-from closeknit.minimize.problem import Array, Point, Problem, check_capabilities
+from closeknit.minimize.directions import resolve_direction, resolve_step
+from closeknit.minimize.problem import Array, Point, Problem
 from closeknit.minimize.results import History, Path, Record, Result, State, StopReason
 from closeknit.minimize.schedule import Convergence, ProblemAt, Schedule, Stage, Stop
-from closeknit.minimize.steps import Step, resolve_step
+from closeknit.minimize.steps import Line, Sample, Step
 from closeknit.progress import log, report
 
 __all__ = ["Callback", "run_schedule"]
 
 #: Called after every iteration; a true return value stops.
 Callback = Callable[[State], object]
+
+#: Reasons after which no further stage begins.
+_ENDS_ALL = (StopReason.TIME_LIMIT, StopReason.CALLBACK, StopReason.INTERRUPTED)
 
 
 def run_schedule(
@@ -74,52 +78,63 @@ def run_schedule(
         raise ValueError(f"X0 must have shape (n_samples, n_components), got {X.shape}")
     if not np.isfinite(X).all():
         raise ValueError("X0 contains NaN or infinity")
+    if not schedule.stages:
+        raise ValueError("a schedule needs at least one stage")
     if time_limit is not None and not time_limit >= 0.0:
         raise ValueError(f"time_limit={time_limit!r} must be at least 0")
     chosen = resolve_direction(direction)
-    rule = stop or Convergence(chosen.default_tol, patience=chosen.patience)
-    run = _Run(chosen, resolve_step(step, chosen.preferred_step), rule, time_limit, callback)
-    return run.follow(schedule, problem_at, X)
+    run = _Run(
+        chosen,
+        resolve_step(step, chosen.preferred_step),
+        stop or Convergence(chosen.default_tol, patience=chosen.patience),
+        time_limit,
+        callback,
+    )
+    return run.follow(schedule.stages, problem_at, X)
 
 
+@dataclass
 class _Run:
     """One pass through a schedule: counts, and keeps the best point of the current stage."""
 
-    def __init__(
-        self,
-        direction: Direction[Any],
-        step: Step,
-        stop: Stop,
-        time_limit: float | None,
-        callback: Callback | None,
-    ) -> None:
-        self._direction = direction
-        self._step = step
-        self._stop = stop
-        self._time_limit = time_limit
-        self._callback = callback
-        self._descent: Descent[Any] | None = None
-        self._started = time.perf_counter()
-        self._iterations = self._evaluations = 0
+    direction: Direction[Any]
+    step: Step
+    stop: Stop
+    time_limit: float | None
+    callback: Callback | None
+    started: float = field(default_factory=time.perf_counter)
+    total: int = 0  # iterations at most, over all stages
+    iterations: int = 0
+    evaluations: int = 0
+    number: int = 0  # of the stage
+    lam: float | None = None
+    descent: Descent[Any] | None = None
+    best: Point | None = None
+    records: list[Record] = field(default_factory=list)
 
-    def follow(self, schedule: Schedule, problem_at: ProblemAt, start: Array) -> Path:
+    def follow(self, stages: Sequence[Stage], problem_at: ProblemAt, start: Array) -> Path:
         """Go through the stages, as far as nothing stops it."""
         X, made_by = start, None
         lams: list[float] = []
         results: list[Result] = []
         reason = StopReason.END_OF_PATH
-        self._total = schedule.max_iter
+        self.total = sum(map(attrgetter("max_iter"), stages))
         try:
-            for self._number, stage in enumerate(schedule.stages):
-                self._lam = stage.lam(X) if callable(stage.lam) else stage.lam
+            for self.number, stage in enumerate(stages):
+                self.lam = stage.lam(X) if callable(stage.lam) else stage.lam
                 if stage.restart and not X.std() > start.std():
                     X = start
                 make = stage.problem_at or problem_at
-                self._begin(make(self._lam), same=make is made_by)
-                results.append(self._run_stage(stage, X))
-                lams.append(np.nan if self._lam is None else self._lam)
+                problem = make(self.lam)
+                self.direction.check(problem)
+                if make is not made_by:
+                    self.descent = None
+                elif self.descent is not None:
+                    self.descent.follow(problem)
+                results.append(self._minimize(problem, stage, X))
+                lams.append(np.nan if self.lam is None else self.lam)
                 X, made_by = results[-1].X, make
-                if results[-1].stopped_because.ends_schedule:
+                if results[-1].stopped_because in _ENDS_ALL:
                     reason = results[-1].stopped_because
                     break
         except KeyboardInterrupt:  # between two stages
@@ -127,77 +142,68 @@ class _Run:
                 raise
             reason = StopReason.INTERRUPTED
         last = results[-1].stopped_because if reason is StopReason.END_OF_PATH else reason
-        log("optimisation: %d iterations; %s", self._iterations, last.text)
+        log("optimisation: %d iterations; %s", self.iterations, last.text)
         return Path(np.array(lams), tuple(results), reason)
 
-    def _begin(self, problem: Problem, same: bool) -> None:
-        """Turn to the problem of the next stage; `same` as before but for λ, or another one."""
-        check_capabilities(problem, self._direction.needs, type(self._direction).__name__)
-        self._problem = problem
-        if not same:
-            self._descent = None
-        elif self._descent is not None:
-            self._descent.follow(problem)
-
-    def _run_stage(self, stage: Stage, X0: Array) -> Result:
-        began, evaluations = time.perf_counter(), self._evaluations
-        self._records: list[Record] = []
-        self._best: Point | None = None
+    def _minimize(self, problem: Problem, stage: Stage, X0: Array) -> Result:
+        """Run one stage; an interrupt keeps what it has reached."""
+        began, evaluations = time.perf_counter(), self.evaluations
+        self.records, self.best = [], None
         try:
-            reason = self._descend(stage, X0)
+            reason = self._descend(problem, stage, X0)
         except KeyboardInterrupt:
             reason = StopReason.INTERRUPTED
-        best = self._best
+        best = self.best
         return Result(
             X=X0.copy() if best is None else best.X.copy(),
-            value=float("nan") if best is None else best.value,
-            gradient_norm=float("nan") if best is None else norm(best.gradient),
-            n_iter=max(0, len(self._records) - 1),
-            n_evaluations=self._evaluations - evaluations,
+            value=np.nan if best is None else best.value,
+            gradient_norm=np.nan if best is None else norm(best.gradient),
+            n_iter=max(0, len(self.records) - 1),
+            n_evaluations=self.evaluations - evaluations,
             seconds=time.perf_counter() - began,
             stopped_because=reason,
-            history=History.from_records(self._records),
+            history=History.from_records(self.records),
         )
 
-    def _descend(self, stage: Stage, X0: Array) -> StopReason:
-        sample = Sample(float("nan"), self._evaluate(X0), 0.0)
+    def _descend(self, problem: Problem, stage: Stage, X0: Array) -> StopReason:
+        def evaluate(X: Array) -> Point:
+            self.evaluations += 1
+            value, gradient = problem.value_and_gradient(X)
+            attractive, repulsive = getattr(value, "parts", (np.nan, np.nan))
+            return Point(X, float(value), gradient, attractive, repulsive)
+
+        sample = Sample(np.nan, evaluate(X0), 0.0)
         if not sample.finite:
             raise ValueError(
                 f"the objective is not finite at X0 (its value is {sample.value}); "
                 "start from other positions, for example smaller ones"
             )
-        natural = self._direction.natural_step
-        search, converged = self._step.start(natural), (stage.stop or self._stop).start()
+        natural = self.direction.natural_step
+        search, converged = self.step.start(natural), (stage.stop or self.stop).start()
         state = self._accept(sample)
         while (reason := converged(state)) is None:
-            if len(self._records) > stage.max_iter:
+            if len(self.records) > stage.max_iter:
                 return StopReason.MAX_ITER
-            if self._time_limit is not None and state.seconds >= self._time_limit:
+            if self.time_limit is not None and state.seconds >= self.time_limit:
                 return StopReason.TIME_LIMIT
             point = sample.point
-            if self._descent is None:  # only now: it may have to factorise
-                self._descent = self._direction.start(self._problem, point.X)
-            found = search.search(self._line(self._descent, point))
-            if found is None and self._descent.reset():
-                search = self._step.start(natural)
-                found = search.search(self._line(self._descent, point))
+            if self.descent is None:  # only now: it may have to factorise
+                self.descent = self.direction.start(problem, point.X)
+            for again in (False, True):
+                towards = self.descent.step_towards(point.X, point.gradient)
+                origin = Sample(0.0, point, inner(towards, point.gradient))
+                found = search.search(Line(evaluate, origin, towards))
+                if found is not None or again or not self.descent.reset():
+                    break
+                search = self.step.start(natural)
             if found is None:
                 return StopReason.NO_DECREASE
             sample = found
-            self._iterations += 1
+            self.iterations += 1
             state = self._accept(sample)
-            if self._callback is not None and self._callback(state):
+            if self.callback is not None and self.callback(state):
                 return StopReason.CALLBACK
         return reason
-
-    def _line(self, descent: Descent[Any], point: Point) -> Line:
-        return Line(self._evaluate, point, descent.step_towards(point.X, point.gradient))
-
-    def _evaluate(self, X: Array) -> Point:
-        self._evaluations += 1
-        value, gradient = self._problem.value_and_gradient(X)
-        parts = (float(getattr(value, part, np.nan)) for part in ("attractive", "repulsive"))
-        return Point(X, float(value), gradient, *parts)
 
     def _accept(self, sample: Sample) -> State:
         """Record an iterate; all of it or, at an interrupt, nothing."""
@@ -205,32 +211,31 @@ class _Run:
         X = point.X.view()
         X.flags.writeable = False
         state = State(
-            iteration=self._iterations,
-            evaluations=self._evaluations,
-            seconds=time.perf_counter() - self._started,
+            iteration=self.iterations,
+            evaluations=self.evaluations,
+            seconds=time.perf_counter() - self.started,
             X=X,
             value=point.value,
             gradient_norm=norm(point.gradient),
             step=sample.step,
-            lam=self._lam,
-            stage=self._number,
+            lam=self.lam,
+            stage=self.number,
         )
-        lower = self._best is None or point.value < self._best.value
-        if lower or not self._direction.monotone:
-            self._best = point
-        self._records.append(
+        if self.best is None or point.value < self.best.value or not self.direction.monotone:
+            self.best = point
+        self.records.append(
             Record(
-                state.iteration,
-                state.stage,
-                np.nan if state.lam is None else state.lam,
-                state.evaluations,
-                state.seconds,
-                state.value,
-                point.attractive,
-                point.repulsive,
-                state.gradient_norm,
-                state.step,
+                iteration=state.iteration,
+                stage=state.stage,
+                lam=np.nan if state.lam is None else state.lam,
+                evaluations=state.evaluations,
+                seconds=state.seconds,
+                objective=state.value,
+                attractive=point.attractive,
+                repulsive=point.repulsive,
+                gradient_norm=state.gradient_norm,
+                step=state.step,
             )
         )
-        report("optimisation", state.iteration, self._total, state)
+        report("optimisation", state.iteration, self.total, state)
         return state

@@ -18,7 +18,6 @@ from closeknit.linalg import (
     take_entries,
     with_data,
 )
-from closeknit.minimize.attractive import check_n_neighbors
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import Array, AttractiveProblem
 from closeknit.minimize.steps import FixedStep, Step
@@ -88,29 +87,37 @@ class Momentum(Direction[AttractiveProblem]):
     exaggeration: ClassVar[tuple[tuple[float, int], ...]] = ((12.0, 30), (3.0, 30))
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.rate < np.inf:
-            raise ValueError(f"rate={self.rate!r} must be positive and finite")
-        for name in ("momentum", "early_momentum"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be at least 0 and below 1")
-        if self.early < 0:
-            raise ValueError(f"early={self.early!r} must not be negative")
-        if not self.max_step > 0.0:
-            raise ValueError(f"max_step={self.max_step!r} must be positive")
+        _check_rule(self)
 
     def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
         """Begin at rest."""
         degree = float(problem.attractive_weights(X).sum()) / len(X)
-        return _MomentumDescent(
-            problem, self, self.rate / degree if degree > 0.0 else self.rate, X.shape
-        )
+        rate = self.rate / degree if degree > 0.0 else self.rate
+        return _MomentumDescent(problem, self, rate, X.shape)
+
+
+def _check_rule(rule: Momentum | SpectralMomentum) -> None:
+    """Refuse rates, shares and lengths that make no sense."""
+    if not 0.0 < rule.rate < np.inf:
+        raise ValueError(f"rate={rule.rate!r} must be positive and finite")
+    for name in ("momentum", "early_momentum"):
+        if not 0.0 <= getattr(rule, name) < 1.0:
+            raise ValueError(f"{name}={getattr(rule, name)!r} must be at least 0 and below 1")
+    if rule.early < 0:
+        raise ValueError(f"early={rule.early!r} must not be negative")
+    if not rule.max_step > 0.0:
+        raise ValueError(f"max_step={rule.max_step!r} must be positive")
 
 
 class _MomentumDescent(Descent[AttractiveProblem]):
     """Momentum at work; derived classes may bend the gradient first."""
 
     def __init__(
-        self, problem: AttractiveProblem, rule: Momentum, rate: float, shape: tuple[int, ...]
+        self,
+        problem: AttractiveProblem,
+        rule: Momentum | SpectralMomentum,
+        rate: float,
+        shape: tuple[int, ...],
     ) -> None:
         super().__init__(problem)
         self._rule = rule
@@ -197,6 +204,9 @@ class SpectralMomentum(Direction[AttractiveProblem]):
     random_state: int = 0
     n_jobs: int | None = -1
 
+    early_momentum: ClassVar[float] = 0.8
+    early: ClassVar[int] = 0
+    gains: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("value_and_gradient", "attractive_weights")
     preferred_step: ClassVar[Step] = FixedStep()
     monotone: ClassVar[bool] = False
@@ -205,31 +215,20 @@ class SpectralMomentum(Direction[AttractiveProblem]):
     exaggeration: ClassVar[tuple[tuple[float, int], ...]] = ((12.0, 15), (4.0, 8), (2.0, 8))
 
     def __post_init__(self) -> None:
-        self._rule()  # says what is wrong with the numbers
-        check_n_neighbors(self.n_neighbors, self.refresh)
-        if self.n_neighbors == 0:
-            raise ValueError("n_neighbors=0 leaves no weights to factorise; use Momentum")
+        _check_rule(self)
+        for name in ("n_neighbors", "refresh"):
+            number = getattr(self, name)
+            if number is not None and number < 1:
+                raise ValueError(f"{name}={number!r} must be None or at least 1")
 
     def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
         """Factorise at X, and begin at rest."""
-        return _SpectralMomentumDescent(problem, self, self._rule(), X)
-
-    def _rule(self) -> Momentum:
-        return Momentum(
-            rate=self.rate,
-            momentum=self.momentum,
-            early=0,
-            gains=False,
-            max_step=self.max_step,
-            n_jobs=self.n_jobs,
-        )
+        return _SpectralMomentumDescent(problem, self, X)
 
 
 class _SpectralMomentumDescent(_MomentumDescent):
-    def __init__(
-        self, problem: AttractiveProblem, rule: SpectralMomentum, plain: Momentum, X: Array
-    ) -> None:
-        super().__init__(problem, plain, plain.rate, X.shape)
+    def __init__(self, problem: AttractiveProblem, rule: SpectralMomentum, X: Array) -> None:
+        super().__init__(problem, rule, rule.rate, X.shape)
         self._spectral = rule
         self._weights = canonical(problem.attractive_weights(X), dtype=None)
         self._kept_at = strongest_entries(self._weights, rule.n_neighbors, rule.n_jobs)
@@ -239,12 +238,7 @@ class _SpectralMomentumDescent(_MomentumDescent):
         self._age = 0
 
     def propose(self, X: Array, gradient: Array) -> Array:
-        """Update the velocity along the spectral direction."""
-        self._update(X)
-        return super().propose(X, self._factor.solve(gradient))
-
-    def _update(self, X: Array) -> None:
-        """Count an iteration, and factorise if it is time and the weights have changed."""
+        """Update the velocity along the spectral direction, whose factor follows the weights."""
         refresh = self._spectral.refresh
         if refresh is not None and self._age >= refresh:
             self._age = 0
@@ -253,6 +247,7 @@ class _SpectralMomentumDescent(_MomentumDescent):
                 self._weights = weights
                 self._factor = self._factor.refreshed(*self._system())
         self._age += 1
+        return super().propose(X, self._factor.solve(gradient))
 
     def _system(self) -> tuple[csr_matrix, Array]:
         """Return the strongest weights, scaled up to the sum of all, and the diagonal's excess."""

@@ -20,7 +20,6 @@ __all__ = [
     "Point",
     "Problem",
     "Springs",
-    "check_capabilities",
 ]
 
 
@@ -51,8 +50,7 @@ class Problem(Protocol):
     def value_and_gradient(self, X: Array) -> tuple[float, Array]:
         """Return E(X) and its gradient, of X's shape.
 
-        If the value has the attributes ``attractive`` and ``repulsive``, E⁺ and E⁻, histories keep
-        them.
+        If the value has an attribute ``parts``, the pair (E⁺, E⁻), histories keep it.
         """
         ...
 
@@ -82,43 +80,6 @@ class CurvedProblem(AttractiveProblem, Protocol):
     def repulsive_curvature(self, X: Array) -> Callable[[Array], Array]:
         """Return V ↦ 8λ L^xx_{i·,i·} V, the positive semidefinite diagonal blocks at X."""
         ...
-
-
-#: What a problem may offer: the methods of the protocols above.
-CAPABILITIES = (
-    "value_and_gradient",
-    "attractive_weights",
-    "hessian_diagonal",
-    "repulsive_curvature",
-)
-
-
-def check_capabilities(problem: object, needs: tuple[str, ...], name: str) -> None:
-    """Explain in one sentence what a problem lacks for the direction called `name`.
-
-    Examples
-    --------
-    >>> from closeknit.minimize.problem import check_capabilities
-    >>> check_capabilities(object(), ("value_and_gradient",), "LBFGS")
-    Traceback (most recent call last):
-        ...
-    TypeError: LBFGS needs value and gradient; this problem offers nothing; give it that method
-    """
-    offers = [method for method in CAPABILITIES if hasattr(problem, method)]
-    missing = [method for method in needs if method not in offers]
-    if not missing:
-        return
-    advice = "give it that method"
-    if "value_and_gradient" in offers:
-        advice = "use 'spectral-lbfgs'" if "attractive_weights" in offers else "use 'lbfgs'"
-    raise TypeError(
-        f"{name} needs {_listed(missing)}; this problem offers {_listed(offers) or 'nothing'}; "
-        f"{advice}"
-    )
-
-
-def _listed(methods: list[str]) -> str:
-    return ", ".join(method.replace("_", " ") for method in methods)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,7 @@ class StopReason(StrEnum):
     Attributes
     ----------
     text : str
-        The same in a few words.
-    ends_schedule : bool
-        Whether no further stage follows.
+        The same for people.
 
     Examples
     --------
@@ -33,38 +32,24 @@ class StopReason(StrEnum):
     (True, 'converged: the objective hardly changes (tol)')
     """
 
-    TOL = "tol"
-    GRADIENT_TOL = "gradient_tol"
-    NO_DECREASE = "no further decrease"
-    MAX_ITER = "max_iter"
-    TIME_LIMIT = "time_limit"
-    CALLBACK = "callback"
-    INTERRUPTED = "interrupted"
-    END_OF_PATH = "end of path"
+    text: str
 
-    @property
-    def text(self) -> str:
-        """The reason for people."""
-        return _TEXTS[self]
+    TOL = "tol", "converged: the objective hardly changes (tol)"
+    GRADIENT_TOL = "gradient_tol", "converged: the gradient is nearly zero (gradient_tol)"
+    NO_DECREASE = "no further decrease", "converged: no step decreases the objective any further"
+    MAX_ITER = "max_iter", "reached the largest number of iterations (max_iter)"
+    TIME_LIMIT = "time_limit", "reached the time limit (time_limit)"
+    CALLBACK = "callback", "stopped by the callback"
+    INTERRUPTED = "interrupted", "interrupted by Ctrl-C"
+    END_OF_PATH = "end of path", "went through all stages"
 
-    @property
-    def ends_schedule(self) -> bool:
-        """Whether the user, or the clock, wants no more of it."""
-        return self in (StopReason.TIME_LIMIT, StopReason.CALLBACK, StopReason.INTERRUPTED)
+    def __new__(cls, value: str, text: str = "") -> Self:  # noqa: D102
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.text = text
+        return member
 
     __repr__ = str.__repr__
-
-
-_TEXTS = {
-    StopReason.TOL: "converged: the objective hardly changes (tol)",
-    StopReason.GRADIENT_TOL: "converged: the gradient is nearly zero (gradient_tol)",
-    StopReason.NO_DECREASE: "converged: no step decreases the objective any further",
-    StopReason.MAX_ITER: "reached the largest number of iterations (max_iter)",
-    StopReason.TIME_LIMIT: "reached the time limit (time_limit)",
-    StopReason.CALLBACK: "stopped by the callback",
-    StopReason.INTERRUPTED: "interrupted by Ctrl-C",
-    StopReason.END_OF_PATH: "went through all stages",
-}
 
 
 @dataclass(frozen=True)
@@ -191,13 +176,6 @@ class History:
             columns[name] = columns[name].astype(np.int64)
         return cls(**columns)
 
-    @classmethod
-    def concatenate(cls, parts: Sequence[History]) -> History:
-        """Put the histories of stages one after the other."""
-        if len(parts) == 1:
-            return parts[0]
-        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
-
     def objective_at(self, lam: float) -> Array:
         """Return E⁺ + λE⁻ at one λ for all stages; NaN where the parts are not known.
 
@@ -254,10 +232,6 @@ class Result:
     stopped_because: StopReason
     history: History
 
-    def __post_init__(self) -> None:
-        # A saved result names its reason by the string alone.
-        object.__setattr__(self, "stopped_because", StopReason(self.stopped_because))
-
 
 @dataclass(frozen=True)
 class Path:
@@ -285,9 +259,6 @@ class Path:
     results: tuple[Result, ...]
     stopped_because: StopReason
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "stopped_because", StopReason(self.stopped_because))
-
     @property
     def X(self) -> Array:
         """The positions after the last stage, of shape (n_samples, n_components)."""
@@ -301,4 +272,6 @@ class Path:
     @cached_property
     def history(self) -> History:
         """The histories of all stages in one."""
-        return History.concatenate([result.history for result in self.results])
+        parts = map(attrgetter("history"), self.results)
+        columns = zip(*map(attrgetter(*Record._fields), parts), strict=True)
+        return History(*map(np.concatenate, columns))

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -156,21 +155,27 @@ class Schedule:
 
     stages: tuple[Stage, ...]
 
-    def __post_init__(self) -> None:
-        if not self.stages:
-            raise ValueError("a schedule needs at least one stage")
-
-    @property
-    def max_iter(self) -> int:
-        """Most iterations of all stages together."""
-        return sum(stage.max_iter for stage in self.stages)
-
     @classmethod
     def of(cls, lam: Any, max_iter: int = 1000) -> Schedule:
-        """Return the schedule that a number, or an increasing list of numbers, stands for."""
-        if isinstance(lam, Real):
-            return cls.constant(float(lam), max_iter)
-        return cls.homotopy(lam, max_iter)
+        """Return the schedule that a number, or an increasing list of numbers, stands for.
+
+        Examples
+        --------
+        >>> from closeknit.minimize import Schedule
+        >>> Schedule.of(0.5) == Schedule.constant(0.5)
+        True
+        >>> Schedule.of([0.5, 1.0]) == Schedule.homotopy([0.5, 1.0])
+        True
+        """
+        number = isinstance(lam, Real) and not isinstance(lam, bool)
+        if not number and np.ndim(lam) == 1:
+            return cls.homotopy(lam, max_iter)
+        if not number or not 0.0 <= float(lam) < np.inf:
+            raise ValueError(
+                f"lam={lam!r} must be a finite number of at least 0 or an increasing list of "
+                "numbers"
+            )
+        return cls((Stage(float(lam), max_iter),))
 
     @classmethod
     def constant(cls, lam: float | None, max_iter: int = 1000) -> Schedule:
@@ -191,16 +196,19 @@ class Schedule:
         max_iter : int, default=1000
             Most iterations of the last stage.
         """
-        if not _are_factors(stages):
+        early, before = [], np.inf
+        try:
+            for factor, n in stages:
+                if not (1.0 < factor < before and n >= 0 and n == int(n)):
+                    raise ValueError
+                early.append(Stage(lam / factor, min(int(n), max_iter), restart=True))
+                before = factor
+        except (TypeError, ValueError):
             raise ValueError(
-                f"exaggeration={stages!r} must list pairs of a positive factor and a number of "
-                "iterations, such as ((12.0, 50),); () is none"
-            )
-        if not all(a > b for a, b in pairwise([*(factor for factor, _ in stages), 1.0])):
-            raise ValueError(
-                f"exaggeration={stages!r} must fall from factor to factor, and end above 1"
-            )
-        early = [Stage(lam / f, min(int(n), max_iter), restart=True) for f, n in stages]
+                f"exaggeration={stages!r} must be 'auto' or list pairs of a factor and a number of "
+                "iterations, with factors that fall and stay above 1, such as "
+                "((12.0, 50), (4.0, 30)); () is none"
+            ) from None
         return cls((*early, Stage(lam, max_iter, restart=True)))
 
     @classmethod
@@ -230,14 +238,6 @@ class Schedule:
             )
         pairs = zip(values.tolist(), iterations, strict=True)
         return cls(tuple(Stage(lam, most, restart=True) for lam, most in pairs))
-
-
-def _are_factors(stages: Any) -> bool:
-    """Whether these are pairs of a positive factor and a whole number of iterations."""
-    try:
-        return all(factor > 0.0 and n >= 0 and n == int(n) for factor, n in stages)
-    except (TypeError, ValueError):
-        return False
 
 
 def log_spaced(first: float = 1e-4, last: float = 1e2, n_lams: int = 50) -> Array:

@@ -10,7 +10,7 @@
 come from :mod:`closeknit.repulsion`.
 """
 
-from closeknit.objectives.base import AtLambda, Objective, Value
+from closeknit.objectives.base import AtLambda, Attraction, Objective, Value
 from closeknit.objectives.normalized import TSNE, SymmetricSNE
 from closeknit.objectives.sne import SNE
 from closeknit.objectives.unnormalized import (
@@ -23,6 +23,7 @@ __all__ = [
     "SNE",
     "TSNE",
     "AtLambda",
+    "Attraction",
     "ElasticEmbedding",
     "EpanechnikovEmbedding",
     "Objective",

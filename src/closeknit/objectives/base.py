@@ -10,18 +10,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import nan
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from closeknit import _core
+from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
 from closeknit.linalg import check_symmetric, with_data
-from closeknit.objectives.attraction import Attraction
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
-__all__ = ["AtLambda", "Objective", "Value"]
+__all__ = ["AtLambda", "Attraction", "Objective", "Value"]
 
 Array = NDArray[np.float64]
 
@@ -34,26 +36,73 @@ class Value(float):
     Parameters
     ----------
     value : float
-    attractive, repulsive : float, default=NaN
+    parts : tuple of float
+        E⁺ and E⁻.
 
     Examples
     --------
     >>> from closeknit.objectives import Value
-    >>> E = Value(3.0, attractive=1.0, repulsive=4.0)
-    >>> E + 1, E.attractive, E.repulsive
-    (4.0, 1.0, 4.0)
+    >>> E = Value(3.0, parts=(1.0, 4.0))
+    >>> E + 1, E.parts
+    (4.0, (1.0, 4.0))
     """
 
-    attractive: float
-    repulsive: float
+    parts: tuple[float, float]
 
-    def __new__(  # noqa: D102
-        cls, value: float, attractive: float = float("nan"), repulsive: float = float("nan")
-    ) -> Self:
+    def __new__(cls, value: float, parts: tuple[float, float] = (nan, nan)) -> Self:  # noqa: D102
         self = super().__new__(cls, value)
-        self.attractive = attractive
-        self.repulsive = repulsive
+        self.parts = parts
         return self
+
+
+@dataclass(frozen=True)
+class Attraction:
+    """E⁺ = Σ w⁺ (−log K)(‖x_n − x_m‖²): springs along the edges of a symmetric graph.
+
+    Parameters
+    ----------
+    weights : csr_matrix of shape (n_samples, n_samples)
+        Symmetric, non-negative, zero diagonal. Sums are taken in its precision.
+    kernel : Kernel
+        Student's t gives Σ w log(1 + t), every other kernel Σ w t.
+    n_jobs : int or None, default=-1
+    """
+
+    weights: csr_matrix
+    kernel: Kernel
+    n_jobs: int | None = -1
+
+    def value(self, X: Array, force: Array | None = None) -> float:
+        """Return E⁺; Σ_m w (−log K)' (x_n − x_m), a quarter of its gradient, goes to `force`."""
+        graph = self.weights.indptr, self.weights.indices, self.weights.data
+        threads = effective_n_jobs(self.n_jobs)
+        positions = X.astype(self.weights.data.dtype, copy=False)
+        return _core.sum_edges(*graph, positions, self.kernel.code, True, force, threads)
+
+    def laplacian_weights(self, X: Array) -> csr_matrix:
+        """w⁺ (−log K)' = −K₁ w⁺ at `X`: the weights of L⁺."""
+        if self.kernel.constant_attraction and self.kernel.width == 1.0:
+            return self.weights
+        W = self.weights
+        graph = W.indptr, W.indices, W.data
+        positions = X.astype(W.data.dtype, copy=False)
+        data = np.empty_like(W.data)
+        threads = effective_n_jobs(self.n_jobs)
+        _core.edge_weights(*graph, positions, self.kernel.code, data, threads)
+        return with_data(W, data)
+
+    def hessian_diagonal(self, X: Array) -> Array:
+        """4 Σ_m (w' + 2 w'' (x_n − x_m)²), coordinate by coordinate."""
+        degrees = np.asarray(self.laplacian_weights(X).sum(axis=1))
+        if self.kernel.constant_attraction:
+            return np.repeat(4.0 * degrees, X.shape[1], axis=1)
+        W = self.weights.tocoo()
+        gap = X[W.row] - X[W.col]
+        t = np.einsum("ij,ij->i", gap, gap)
+        terms = -(W.data * self.kernel.K21(t))[:, None] * gap**2
+        bend = np.zeros(X.shape)
+        np.add.at(bend, W.row, terms)
+        return 4.0 * degrees + 8.0 * bend
 
 
 class Objective(ABC):
@@ -129,10 +178,11 @@ class Objective(ABC):
     def value_and_gradient(self, X: Array, lam: float) -> tuple[Value, Array]:
         """E(X; λ) and its gradient 4 L X."""
         X = np.ascontiguousarray(X, dtype=np.float64)
-        attractive, force = self.attraction.value_and_force(X)
+        force = np.empty(X.shape)
+        attractive = self.attraction.value(X, force)
         sums = self.repulsion.sums(X, self.kernel)
         repulsive = self.repulsive_value(sums.value)
-        value = Value(attractive + lam * repulsive, attractive, repulsive)
+        value = Value(attractive + lam * repulsive, (attractive, repulsive))
         return value, 4.0 * (force + lam * self.repulsive_force(X, sums))
 
     def at(self, lam: float) -> AtLambda:
