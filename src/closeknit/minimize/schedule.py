@@ -222,9 +222,9 @@ class Schedule:
         max_iter : int or sequence of int, default=1000
             Most iterations at each λ, the same for all or one each.
         """
-        values = np.array(lams, dtype=np.float64)
-        good = values.ndim == 1 and values.size > 0 and np.isfinite(values).all()
-        if not (good and values[0] > 0.0 and (np.diff(values) > 0.0).all()):
+        values = np.asarray(lams)
+        numbers = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iuf"
+        if not (numbers and values[0] > 0.0 and (np.diff(values, append=np.inf) > 0.0).all()):
             raise ValueError(
                 "lams must be a list of positive, strictly increasing numbers, such as "
                 f"log_spaced(), got {lams!r}"
@@ -236,7 +236,7 @@ class Schedule:
             raise ValueError(
                 f"max_iter lists {len(iterations)} numbers for {len(values)} values of lambda"
             )
-        pairs = zip(values.tolist(), iterations, strict=True)
+        pairs = zip(values.astype(np.float64).tolist(), iterations, strict=True)
         return cls(tuple(Stage(lam, most, restart=True) for lam, most in pairs))
 
 
