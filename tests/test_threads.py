@@ -4,8 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-
-import threading
 import warnings
 
 import joblib

@@ -286,21 +286,21 @@ def test_four_components():
     with pytest.raises(ValueError, match="repulsion='grid' serves up to 3 components, not 4"):
         small(ck.TSNE, n_components=4).fit(SMALL)
     emb = small(ck.TSNE, n_components=4, repulsion="auto", max_iter=5).fit(SMALL)
-    assert emb._grid is None
+    assert emb.repulsion_.is_exact
 
 
 def test_many_points_get_a_grid_by_themselves(monkeypatch):
-    monkeypatch.setattr("closeknit.embeddings.base.LARGEST_EXACT", 50)
+    monkeypatch.setattr("closeknit.embeddings.nonlinear.MAX_POINTS_EXACT", 50)
     emb = small(ck.TSNE, repulsion="auto", max_iter=3).fit(SMALL)
-    assert emb._grid == GridRepulsion(0.1)
+    assert emb.repulsion_ == GridRepulsion(0.1)
     four = small(ck.TSNE, repulsion="auto", n_components=4, max_iter=3).fit(SMALL)
-    assert four._grid is None
+    assert four.repulsion_.is_exact
 
 
 @pytest.mark.parametrize("repulsion", [GridRepulsion(0.05), ExactRepulsion(1)])
 def test_repulsion_as_an_object(repulsion):
     emb = small(ck.TSNE, repulsion=repulsion, max_iter=3).fit(SMALL)
-    assert emb._grid is (repulsion if isinstance(repulsion, GridRepulsion) else None)
+    assert emb.repulsion_ is repulsion
 
 
 # Hard data

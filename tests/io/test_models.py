@@ -12,6 +12,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from closeknit.apps._climb import Paths
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays, scalar_dtypes
@@ -21,7 +22,6 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import closeknit as ck
 from closeknit.affinities import EntropicAffinities, FixedAffinities
-from closeknit.apps._climb import Paths
 from closeknit.exceptions import ModelError, OutputError
 from closeknit.io.describe import Description
 from closeknit.io.registry import ESTIMATORS, INDICES, PARTS, parameters_of

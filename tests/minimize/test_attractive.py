@@ -126,12 +126,12 @@ def test_refresh_reuses_edges_and_order_and_follows_the_weights(monkeypatch):
         ApproximateCholesky, "refreshed", lambda *args: refreshed.append(1) or real(*args)
     )
     solver = AttractiveSolver(problem, X, 3, "approximate", refresh=1)
-    solver.keep_up(problem, X)
+    solver.update(problem, X)
     first = solver.solve(X)
-    solver.keep_up(problem, X)  # nothing has changed
+    solver.update(problem, X)  # nothing has changed
     assert not refreshed
     np.testing.assert_array_equal(solver.solve(X), first)
-    solver.keep_up(problem, Y)
+    solver.update(problem, Y)
     assert len(refreshed) == 1
     second = solver.solve(X)
     assert np.vdot(second, X) > 0
@@ -159,7 +159,7 @@ def test_approximate_direction_descends(n_neighbors):
     for seed in range(5):
         direction = SpectralDirection(n_neighbors, solver="approximate", random_state=seed)
         G = rng.normal(size=(60, 2))
-        P = direction.start(problem, G).step_towards(G, 0.0, G)
+        P = direction.start(problem, G).step_towards(G, G)
         assert np.vdot(P, G) < 0
 
 
@@ -186,6 +186,6 @@ def test_degrees_of_very_different_size():
     G = rng.normal(size=(40, 2))
     G -= G.mean(axis=0)
     direction = SpectralDirection(solver="approximate")
-    P = direction.start(problem, G).step_towards(G, 0.0, G)
+    P = direction.start(problem, G).step_towards(G, G)
     assert np.isfinite(P).all()
     assert np.vdot(P, G) < 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import builtins
 import dataclasses
 
 import numpy as np
 import pytest
 
-from closeknit.minimize import History, Springs, minimize, resolve_direction
+from closeknit.minimize import Springs, StopReason, minimize, resolve_direction
 from closeknit.minimize.directions import DIRECTIONS
+from closeknit.progress import listening
 
 #: Those with a line search; momentum goes uphill at times and returns the last X.
 FALLING = [name for name in DIRECTIONS if resolve_direction(name).monotone]
@@ -184,9 +184,8 @@ def test_verbose_goes_to_stderr(springs, start, capsys):
     minimize(springs, start, "gradient", max_iter=5, verbose=True)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "iteration 0/5" in err
-    assert "s left" in err
-    assert err.rstrip().endswith("stopped: max_iter")
+    assert "iteration 0, objective" in err
+    assert err.rstrip().endswith(StopReason.MAX_ITER.text)
 
 
 def test_quiet(springs, start, capsys):
@@ -216,23 +215,50 @@ def test_bad_input(springs, X0, options, message):
         minimize(springs, X0, **options)
 
 
-def test_history_frame(springs, start):
-    history = minimize(springs, start, "cg").history
-    frame = history.to_frame()
-    assert len(frame) == len(history)
-    np.testing.assert_array_equal(frame["iteration"], np.arange(len(history)))
-    assert (np.diff(frame["seconds"]) >= 0).all()
-    assert np.isnan(frame["step"][0])
+def test_progress_is_reported_at_every_iterate(springs, start):
+    events = []
+    with listening(events.append):
+        minimize(springs, start, "gradient", max_iter=4, tol=0)
+    assert [(e.stage, e.done, e.total) for e in events] == [
+        ("optimisation", done, 4) for done in range(5)
+    ]
+    assert str(events[-1].state).startswith("iteration 4, objective ")
 
 
-def test_history_without_pandas(monkeypatch):
-    real = builtins.__import__
+class GradientOnly:
+    """The least that a problem may offer."""
 
-    def no_pandas(name, *args, **kwargs):
-        if name == "pandas":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
+    def value_and_gradient(self, X):
+        raise AssertionError("no work before the mismatch is explained")
 
-    monkeypatch.setattr(builtins, "__import__", no_pandas)
-    with pytest.raises(ImportError, match="needs pandas: pip install pandas"):
-        History.from_records([]).to_frame()
+
+@pytest.mark.parametrize(
+    ("direction", "need"),
+    [
+        ("spectral", "SpectralDirection needs attractive weights"),
+        ("spectral-lbfgs", "SpectralLBFGS needs attractive weights"),
+        ("fixed-point", "FixedPoint needs attractive weights"),
+        ("momentum", "Momentum needs attractive weights"),
+        ("spectral-momentum", "SpectralMomentum needs attractive weights"),
+        ("spectral-minus", "SpectralMinus needs attractive weights, repulsive curvature"),
+        ("diagonal-hessian", "DiagonalHessian needs hessian diagonal"),
+    ],
+)
+def test_a_direction_says_what_it_needs(start, direction, need):
+    with pytest.raises(TypeError, match=need) as error:
+        minimize(GradientOnly(), start, direction)
+    assert str(error.value) == need + "; this problem offers value and gradient; use 'lbfgs'"
+
+
+def test_a_problem_with_attraction_is_sent_to_spectral_lbfgs(springs, start):
+    class Attracted(GradientOnly):
+        def attractive_weights(self, X):
+            return springs.weights
+
+    with pytest.raises(TypeError, match="offers value and gradient, attractive weights; use 'spec"):
+        minimize(Attracted(), start, "diagonal-hessian")
+
+
+def test_a_gradient_is_enough_for_some(problems):
+    for direction in ("gradient", "cg", "lbfgs"):
+        assert minimize(problems.Rosenbrock(), np.zeros((4, 1)), direction).value < 3.0

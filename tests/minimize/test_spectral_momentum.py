@@ -121,7 +121,7 @@ def test_same_bits_for_any_number_of_threads():
         ({"momentum": 1.0}, "momentum=1.0 must be at least 0 and below 1"),
         ({"max_step": -1.0}, "max_step=-1.0 must be positive"),
         ({"n_neighbors": -1}, "n_neighbors=-1 must be None"),
-        ({"n_neighbors": 0}, "n_neighbors=0 leaves no weights"),
+        ({"n_neighbors": 0}, "n_neighbors=0 must be None or at least 1"),
         ({"refresh": 0}, "refresh=0 must be None"),
     ],
 )

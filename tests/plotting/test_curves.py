@@ -91,7 +91,9 @@ def history(objective, seconds=None):
     steps = np.arange(n)
     times = steps + 0.5 if seconds is None else np.asarray(seconds)
     values = np.asarray(objective, dtype=float)
-    return History(steps, 2 * steps, times, values, np.ones(n), np.ones(n))
+    ones, unknown = np.ones(n), np.full(n, np.nan)
+    zeros = np.zeros(n, dtype=int)
+    return History(steps, zeros, unknown, 2 * steps, times, values, unknown, unknown, ones, ones)
 
 
 @pytest.mark.parametrize("x", ["iteration", "evaluations", "seconds"])
@@ -125,6 +127,42 @@ def test_fitted_estimators_have_learning_curves(ax):
     )
     plot_history(fitted, ax)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), fitted.history_.objective)
+
+
+@pytest.fixture(scope="module")
+def staged():
+    data = np.random.default_rng(0).normal(size=(40, 3))
+    return ck.TSNE(perplexity=5.0, max_iter=20, random_state=0).fit(data)
+
+
+def test_stages_are_drawn_at_one_lambda_and_marked(ax, staged, render):
+    """KL(P‖Q) plus a constant throughout, whatever λ was minimised."""
+    plot_history(staged, ax)
+    (line,) = ax.lines
+    np.testing.assert_array_equal(line.get_ydata(), staged.history_.objective_at(1.0))
+    assert line.get_ydata()[-1] == staged.objective_
+    assert ax.get_ylabel() == "objective at λ = 1"
+    assert [text.get_text() for text in ax.texts] == [f"λ = {lam:.3g}" for lam in staged.path_.lams]
+    render(ax)
+
+
+def test_stages_that_cannot_be_compared_are_separate(ax, path, staged, render):
+    """Springs do not tell their parts, and gradients belong to their λ."""
+    for given, y in ((path, "objective"), (staged, "gradient_norm")):
+        drawn = plot_history(given, Figure().subplots(), y=y).lines[0]
+        history = getattr(given, "history_", getattr(given, "history", None))
+        gaps = np.isnan(drawn.get_ydata())
+        assert gaps.sum() == history.stage[-1]
+        np.testing.assert_array_equal(drawn.get_ydata()[~gaps], getattr(history, y))
+    render(plot_history(path, ax))
+
+
+def test_many_stages_are_not_labelled(ax):
+    lams = np.geomspace(0.1, 10.0, 12)
+    path = homotopy(lambda lam: Springs(WEIGHTS, TARGETS, lam), lams, [[0.0, 0.1], [0.1, 0.0]])
+    plot_history(path, ax)
+    assert len(ax.texts) == 0
+    assert len(ax.collections[0].get_segments()) == 11
 
 
 def test_wide_ranges_are_logarithmic(ax, render):
@@ -188,8 +226,10 @@ def test_a_path_shows_the_objective_and_maps(path, layout, n_maps, shown, render
 
 
 def test_a_path_needs_several_lambdas(ax, path):
-    with pytest.raises(TypeError, match="fitted with several values of lam"):
-        plot_path(SimpleNamespace(path_=None), ax=ax)
+    one = ck.SymmetricSNE(perplexity=3.0, max_iter=1).fit(np.eye(9))
+    for without in (one, ck.ElasticEmbedding(perplexity=3.0, max_iter=1).fit(np.eye(9)), 3):
+        with pytest.raises(TypeError, match="fitted with several values of lam"):
+            plot_path(without, ax=ax)
     with pytest.raises(ValueError, match="n_maps=-1"):
         plot_path(path, ax=ax, n_maps=-1)
     with pytest.raises(ValueError, match="y_scale='up' is unknown"):

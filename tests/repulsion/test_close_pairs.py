@@ -1,4 +1,4 @@
-"""Close pairs summed one by one, and the smooth rest of the kernel that is left for the grid."""
+"""Close pairs summed one by one, and the tapered kernel that is left for the grid."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ from mpmath import mp, mpf, taylor
 from closeknit import _core
 from closeknit.kernels import GAUSSIAN, STUDENT, student
 from closeknit.repulsion import ExactRepulsion, GridRepulsion
-from closeknit.repulsion._plan import Plan, cheapest, plans
-from closeknit.repulsion._taper import Rest
+from closeknit.repulsion._grid_plan import GridPlan, cheapest, plans
+from closeknit.repulsion._tapered import TaperedKernel
 
 KERNELS = {
     "student": STUDENT,
@@ -24,13 +24,13 @@ each_dimension = pytest.mark.parametrize("d", [1, 2, 3])
 
 def close_sums(X, kernel, radius, weights=None, *, single=False, n_jobs=1):
     """What the compiled sums add to zeros."""
-    rest = Rest.of(kernel, radius)
+    tapered = TaperedKernel.of(kernel, radius)
     low, high = X.min(axis=0), X.max(axis=0)
     size = np.maximum(1, np.ceil((high - low) / radius)).astype(np.int64)
     value, gradient = np.zeros(len(X)), np.zeros(X.shape)
     _core.add_close_pairs(
         _core.Cells(low, size, radius),
-        (kernel.code, rest.coefficients),
+        (kernel.code, tapered.coefficients),
         X,
         weights,
         single,
@@ -43,21 +43,21 @@ def close_sums(X, kernel, radius, weights=None, *, single=False, n_jobs=1):
 
 def all_pairs(X, kernel, radius, weights=None):
     """The same over all pairs, in plain NumPy."""
-    rest = Rest.of(kernel, radius)
+    tapered = TaperedKernel.of(kernel, radius)
     gaps = X[:, None] - X
     t = (gaps**2).sum(axis=2)
     w = np.ones(len(X)) if weights is None else weights
     inside = (t < radius**2) & ~np.eye(len(X), dtype=bool)
-    value = np.where(inside, kernel.K(t) - rest.K(t), 0.0) @ w
-    slopes = np.where(inside, kernel.K(t) * kernel.K1(t) - rest.K(t) * rest.K1(t), 0.0)
+    value = np.where(inside, kernel.K(t) - tapered.K(t), 0.0) @ w
+    slopes = np.where(inside, kernel.K(t) * kernel.K1(t) - tapered.K(t) * tapered.K1(t), 0.0)
     return value, 2.0 * ((slopes * w)[:, :, None] * gaps).sum(axis=1)
 
 
 @each_kernel
-def test_the_rest_is_the_taylor_polynomial_and_then_the_kernel(kernel):
+def test_tapered_kernels_are_the_taylor_polynomial_and_then_the_kernel(kernel):
     mp.dps = 30
     radius = 3.0
-    rest = Rest.of(kernel, radius)
+    tapered = TaperedKernel.of(kernel, radius)
     scale, power = mpf(kernel.scale), mpf(kernel.power)
 
     def K(t):
@@ -66,23 +66,23 @@ def test_the_rest_is_the_taylor_polynomial_and_then_the_kernel(kernel):
     coefficients = taylor(K, mpf(radius) ** 2, 3)
     for t in (0.0, 0.3, 2.0, 8.9):
         expected = sum(c * (mpf(t) - 9) ** j for j, c in enumerate(coefficients))
-        assert float(rest.K(t)) == pytest.approx(float(expected), rel=1e-13)
+        assert float(tapered.K(t)) == pytest.approx(float(expected), rel=1e-13)
     beyond = np.array([9.0, 9.1, 50.0, 1e6])
-    np.testing.assert_allclose(rest.K(beyond), kernel.K(beyond), rtol=1e-14)
-    np.testing.assert_allclose(rest.K1(beyond), kernel.K1(beyond), rtol=1e-13)
+    np.testing.assert_allclose(tapered.K(beyond), kernel.K(beyond), rtol=1e-14)
+    np.testing.assert_allclose(tapered.K1(beyond), kernel.K1(beyond), rtol=1e-13)
 
 
 @each_kernel
-def test_slopes_of_the_rest_are_its_derivative(kernel):
-    rest = Rest.of(kernel, 2.0)
+def test_slopes_of_tapered_kernels_are_their_derivative(kernel):
+    tapered = TaperedKernel.of(kernel, 2.0)
     t, step = np.linspace(0.1, 9.0, 30), 1e-6
-    slope = (rest.K(t + step) - rest.K(t - step)) / (2.0 * step)
-    np.testing.assert_allclose(rest.K1(t) * rest.K(t), slope, rtol=1e-6)
+    slope = (tapered.K(t + step) - tapered.K(t - step)) / (2.0 * step)
+    np.testing.assert_allclose(tapered.K1(t) * tapered.K(t), slope, rtol=1e-6)
 
 
-def test_the_rest_has_no_curvature():
-    with pytest.raises(TypeError, match="no curvature"):
-        Rest.of(STUDENT, 2.0).K2(1.0)
+def test_tapered_kernels_have_no_second_derivative():
+    with pytest.raises(TypeError, match="no second derivative"):
+        TaperedKernel.of(STUDENT, 2.0).K2(1.0)
 
 
 @each_kernel
@@ -155,9 +155,9 @@ def test_every_plan_is_as_accurate_as_asked(kernel, d, accuracy):
     X = np.ascontiguousarray(rng.random((600, d)) * extent)
     exact = ExactRepulsion().sums(X, kernel)
     grid = GridRepulsion(accuracy, n_jobs=1)
-    ways = plans(X.min(axis=0), X.max(axis=0), kernel, accuracy)
-    assert len(ways) > 4
-    for plan in ways:
+    possible = plans(X.min(axis=0), X.max(axis=0), kernel, accuracy)
+    assert len(possible) > 4
+    for plan in possible:
         value, gradient = grid._make(X, None, plan.kernel, plan.box).at_points(True)
         plan.add_close_pairs(X, None, value, gradient, accuracy, 1)
         force_error = np.linalg.norm(0.5 * gradient - exact.force) / np.linalg.norm(exact.force)
@@ -172,7 +172,7 @@ def test_sparse_maps_are_summed_by_pairs_and_crowded_ones_by_the_grid():
     def chosen(X, kernel=STUDENT):
         return cheapest(plans(X.min(axis=0), X.max(axis=0), kernel, 0.1), X).kernel
 
-    assert isinstance(chosen(rng.random((5000, 2)) * 400.0), Rest)
+    assert isinstance(chosen(rng.random((5000, 2)) * 400.0), TaperedKernel)
     assert chosen(rng.random((5000, 2)) * 5.0) == STUDENT
     assert chosen(rng.random((5000, 2)) * 400.0, GAUSSIAN) == GAUSSIAN
     far, near = (chosen(rng.random((20_000, 2)) * width) for width in (2000.0, 200.0))
@@ -181,5 +181,5 @@ def test_sparse_maps_are_summed_by_pairs_and_crowded_ones_by_the_grid():
 
 def test_a_map_without_extent():
     X = np.full((50, 2), 3.0)
-    ways = plans(X[0], X[0], STUDENT, 0.1)
-    assert isinstance(cheapest(ways, X), Plan)
+    possible = plans(X[0], X[0], STUDENT, 0.1)
+    assert isinstance(cheapest(possible, X), GridPlan)

@@ -5,11 +5,14 @@
     data → affinities (affinity.py) → objective (closeknit.objectives)
          → start (initialize.py)    → minimiser (closeknit.minimize) → embedding
     new points → out_of_sample.py
+
+What all share is in base.py; what those share that minimise an objective, in nonlinear.py.
 """
 
 from closeknit.embeddings.eigenmaps import LaplacianEigenmaps
 from closeknit.embeddings.elastic import ElasticEmbedding, TElasticEmbedding
-from closeknit.embeddings.normalized import SNE, TSNE, SymmetricSNE
+from closeknit.embeddings.normalized import SNE, SymmetricSNE
+from closeknit.embeddings.tsne import TSNE
 
 __all__ = [
     "SNE",

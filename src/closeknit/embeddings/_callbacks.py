@@ -23,18 +23,18 @@ __all__ = ["CallbackSupportMixin", "each_iteration", "with_callbacks"]
 def each_iteration(
     estimator: Any, callback: Callable[[Any], Any] | None
 ) -> Callable[[Any], Any] | None:
-    """Join the user's `callback` with the ones set by scikit-learn's ``set_callbacks``."""
+    """Join the user's `callback` with those set by scikit-learn's ``set_callbacks``, if any."""
     if not getattr(estimator, "_skl_callbacks", None):
         return callback
     # How many iterations there will be is not known: they end by convergence.
     context = estimator._init_callback_context(max_subtasks=None)
     context.call_on_fit_task_begin(estimator=estimator)
 
-    def tell(state: Any) -> bool:
+    def call_both(state: Any) -> bool:
         task = context.subcontext(task_name="iteration")
         task.call_on_fit_task_begin(estimator=estimator)
-        facts = {"objective": state.value, "gradient_norm": state.gradient_norm}
-        stop = task.call_on_fit_task_end(estimator=estimator, metadata=facts)
+        metadata = {"objective": state.value, "gradient_norm": state.gradient_norm}
+        stop = task.call_on_fit_task_end(estimator=estimator, metadata=metadata)
         return bool(callback is not None and callback(state)) or bool(stop)
 
-    return tell
+    return call_both

@@ -1,137 +1,82 @@
-"""What the embedding estimators share: data → affinities → objective → minimiser → embedding."""
+"""What every embedding can do once it knows how to fit and where to put new points."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from closeknit.embeddings._callbacks import (
-    CallbackSupportMixin,
-    each_iteration,
-    with_callbacks,
-)
-from closeknit.embeddings._validation import (
-    check_integer,
-    check_lam,
-    check_n_components,
-    check_number,
-)
-from closeknit.embeddings.affinity import fit_affinities
-from closeknit.embeddings.initialize import initial_embedding
-from closeknit.embeddings.mixin import EmbeddingMixin
-from closeknit.embeddings.out_of_sample import place
-from closeknit.graphs import symmetrize
-from closeknit.minimize import (
-    Direction,
-    History,
-    Momentum,
-    SpectralLBFGS,
-    SpectralMomentum,
-    homotopy,
-    minimize,
-    resolve_direction,
-)
-from closeknit.objectives import Objective
-from closeknit.progress import report
-from closeknit.repulsion import ExactRepulsion, GridRepulsion, Repulsion
+from closeknit.embeddings.out_of_sample import new_affinities
 
-__all__ = ["BaseEmbedding"]
+__all__ = ["BaseEmbedding", "check_number"]
 
 Array = NDArray[np.float64]
 
 
-#: Points up to which all pairs are summed one by one; about there the grid becomes as fast.
-LARGEST_EXACT = 5000
-#: Points beyond which maps are so wide that the grid takes most of the time and memory.
-MANY = 200_000
-#: Standard deviation of a start below which the grid would not tell it from a point.
-NARROWEST = 0.01
+class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """`fit_transform`, `transform`, and what scikit-learn and `closeknit.io` want to know."""
 
+    #: What is saved of a fitted estimator, besides its parameters.
+    saved_state: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "affinity_estimator_",
+        "affinities_",
+        "embedding_",
+    )
 
-class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
-    """A nonlinear embedding; subclasses choose the objective."""
-
-    #: Whether the affinities are symmetrised before the objective sees them.
-    _symmetric = True
-    #: Words that `lam` may be.
-    _lam_names: tuple[str, ...] = ()
-    #: Accuracy of the grid's forces, up to MANY points and beyond. Line searches want more than
-    #: momentum does.
-    _accuracy = (0.02, 0.02)
-
+    n_components: int
+    affinity: Any
+    metric: str
     embedding_: Array
-    history_: History
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float | Sequence[float] = 30.0,
-        affinity: Any = "entropic",
-        metric: str = "euclidean",
-        n_neighbors: int | str | None = "auto",
-        init: Any = "auto",
-        direction: Any = "auto",
-        repulsion: Any = "auto",
-        lam: Any = 1.0,
-        max_iter: int = 1000,
-        tol: Any = "auto",
-        time_limit: float | None = None,
-        callback: Any = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.init = init
-        self.direction = direction
-        self.repulsion = repulsion
-        self.lam = lam
-        self.max_iter = max_iter
-        self.tol = tol
-        self.time_limit = time_limit
-        self.callback = callback
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     @abstractmethod
-    def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
-        """Return the model on the given affinities; `options` are what all models share."""
+    def _place(self, Q: Any) -> Array:
+        """Positions of new points from their distributions over the fitted ones."""
 
-    @abstractmethod
-    def _repulsion_of_new(self, objective: Objective) -> float:
-        """Weight of Σ_m K for a new point whose attractive weights sum to 1."""
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Embed the points of `X`.
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Embed the points of `X` and return the embedding.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data; distances or a neighbour graph if ``metric="precomputed"``; affinities if
-            ``affinity="precomputed"``.
         y : None
             Ignored.
 
         Returns
         -------
-        self
-            Ctrl-C and `time_limit` keep the best embedding so far; see `stopped_because_`.
+        ndarray of shape (n_samples, n_components)
         """
-        self._check_parameters()
+        return self.fit(X).embedding_
+
+    def transform(self, X: Any) -> Array:
+        """Place new points into the embedding; the fitted points stay where they are.
+
+        Each new point is placed on its own, whatever else `X` holds: where its share of the
+        objective is least. One that coincides with a fitted point is that point.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            New points; with ``metric="precomputed"`` their distances to the fitted ones, with
+            ``affinity="precomputed"`` their affinities to them.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_components)
+        """
+        check_is_fitted(self)
+        Q, known = new_affinities(self, X)
+        out = self._place(Q)
+        out[known >= 0] = self.embedding_[known[known >= 0]]
+        return out
+
+    def _validate(self, X: Any) -> Any:
+        """Check the data to be embedded, once for everything that follows."""
         # In C order, because a start by PCA sums in the order of memory: a frame of columns must
         # give the bits of the same array of rows.
         X = validate_data(
@@ -142,128 +87,34 @@ class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
             order="C",
             ensure_min_samples=2,
         )
-        check_n_components(self.n_components, X.shape[0])
-        P, self.affinity_estimator_ = fit_affinities(self, X)
-        if self._symmetric and self.affinity_estimator_ is not None:
-            P = symmetrize(P)
-        objective = self._make_objective(
-            P,
-            X,
-            repulsion=self._resolve_repulsion(X.shape[0]),
-            n_jobs=self.n_jobs,
-            # Sparse entropic affinities are what they should be by construction.
-            check=self.affinity != "entropic" or not sparse.issparse(P),
-        )
-        metric = "precomputed" if self.affinity == "precomputed" else self.metric
-        report("start")
-        start = initial_embedding(
-            self.init, X, objective.weights, self.n_components, self.random_state, metric
-        )
-        self.affinities_ = objective.weights
-        self._minimize(objective, _widened(start, objective))
-        self._n_features_out = self.n_components
-        return self
-
-    def _place(self, Q: Any) -> Array:
-        potential = None
-        if self._grid is not None:
-            potential = self._grid.potential(self.embedding_, self._kernel)
-        weight = self._new_repulsion
-        return place(Q, self.embedding_, self._kernel, weight, potential, n_jobs=self.n_jobs)
-
-    def _minimize(self, objective: Objective, start: Array) -> None:
-        direction = resolve_direction(self._resolve_direction(objective))
-        options: dict[str, Any] = {
-            "direction": direction,
-            "max_iter": self.max_iter,
-            "tol": _tolerance(direction) if self.tol == "auto" else self.tol,
-            "time_limit": self.time_limit,
-            "callback": each_iteration(self, self.callback),
-            "verbose": self.verbose,
-        }
-        lam, start, stopped = self._choose_lam(objective, start, options)
-        if stopped:
-            options["max_iter"] = 0
-        if np.ndim(lam) == 0:
-            result = minimize(objective.at(float(lam)), start, **options)
-            self.path_ = None
-        else:
-            self.path_ = homotopy(objective.at, lam, start, **options)
-            result = self.path_.results[-1]
-            lam = self.path_.lams[len(self.path_.results) - 1]
-        self.embedding_ = result.X
-        self.objective_ = result.value
-        results = (result,) if self.path_ is None else self.path_.results
-        self.n_iter_ = sum(part.n_iter for part in results)
-        self.stopped_because_ = stopped or result.stopped_because
-        self.history_ = result.history if self.path_ is None else self.path_.history
-        self.lam_ = float(lam)
-        self._kernel = objective.kernel
-        grid = objective.repulsion
-        self._grid = grid if isinstance(grid, GridRepulsion) else None
-        self._new_repulsion = self._repulsion_of_new(objective)
-
-    def _choose_lam(
-        self, objective: Objective, start: Array, options: dict[str, Any]
-    ) -> tuple[Any, Array, str | None]:
-        """λ, or a list of them, where to start, and why there is no time to do so, if so."""
-        return self.lam, start, None
-
-    def _resolve_direction(self, objective: Objective) -> Any:
-        if not isinstance(self.direction, str) or self.direction != "auto":
-            return self.direction
-        # The strongest five weights of a point make as good a start for L-BFGS as all, and a factor
-        # that fits in memory.
-        few = isinstance(objective.repulsion, ExactRepulsion)
-        if few:
-            return SpectralLBFGS(n_jobs=self.n_jobs)
-        return SpectralLBFGS(n_neighbors=5, memory=5, n_jobs=self.n_jobs)
-
-    def _resolve_repulsion(self, n_samples: int) -> Repulsion:
-        if hasattr(self.repulsion, "sums"):
-            return self.repulsion
-        if self.repulsion not in ("auto", "exact", "grid"):
+        if self.n_components >= X.shape[0]:
             raise ValueError(
-                f"unknown repulsion {self.repulsion!r}; use 'auto', 'exact', 'grid' or an object "
-                "such as closeknit.repulsion.GridRepulsion(accuracy=0.01)"
+                f"n_components={self.n_components} must be less than the number of points, "
+                f"got n_samples = {X.shape[0]}"
             )
-        if self.repulsion == "grid" and self.n_components > 3:
-            raise ValueError(
-                f"repulsion='grid' serves up to 3 components, not {self.n_components}; use 'exact'"
-            )
-        small = n_samples <= LARGEST_EXACT or self.n_components > 3
-        if self.repulsion == "exact" or (self.repulsion == "auto" and small):
-            return ExactRepulsion(self.n_jobs)
-        return GridRepulsion(self._accuracy[n_samples > MANY], n_jobs=self.n_jobs)
+        return X
 
-    def _check_parameters(self) -> None:
-        check_n_components(self.n_components)
-        check_lam(self.lam, self._lam_names)
-        check_integer("max_iter", self.max_iter, 0)
-        check_number("tol", self.tol, "auto")
-        check_number("time_limit", self.time_limit, None)
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(
-                f"callback={self.callback!r} must be None or a function of the state, which may "
-                "return True to stop"
-            )
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns of a transform, as scikit-learn's mixin wants it."""
+        return self.embedding_.shape[1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
 
 
-def _widened(start: Array, objective: Objective) -> Array:
-    """Spread a start so far that the grid's forces, which nearly cancel there, point outwards.
-
-    Where the kernel is Gaussian, attraction holds points together with all its strength from the
-    start, and wrong forces would leave them there. (Of a Student kernel any noise makes a map.)
-    """
-    spread = float(start.std(axis=0).max())
-    gaussian = objective.kernel.constant_attraction
-    if gaussian and isinstance(objective.repulsion, GridRepulsion) and 0.0 < spread < NARROWEST:
-        return start * (NARROWEST / spread)
-    return start
-
-
-def _tolerance(direction: Direction) -> float:
-    """Return the decrease below which going on is not worth its time."""
-    if isinstance(direction, Momentum):
-        return 4e-5
-    return 1e-4 if isinstance(direction, SpectralMomentum) else 1e-6
+def check_number(
+    name: str, value: Any, *words: str | None, integer: bool = False, least: int = 0
+) -> None:
+    """Refuse what is neither a number of at least `least` nor one of the words."""
+    if isinstance(value, str | None) and value in words:
+        return
+    number = isinstance(value, Integral if integer else Real) and not isinstance(value, bool)
+    if not number or not value >= least:
+        allowed = "".join(f"{word!r} or " for word in words)
+        noun = "an integer" if integer else "a number"
+        raise ValueError(f"{name}={value!r} must be {allowed}{noun} of at least {least}")

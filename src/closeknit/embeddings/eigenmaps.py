@@ -9,16 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
-from closeknit.embeddings._validation import check_n_components
-from closeknit.embeddings.affinity import fit_affinities
-from closeknit.embeddings.mixin import EmbeddingMixin
+from closeknit.embeddings.base import BaseEmbedding, check_number
 from closeknit.embeddings.out_of_sample import weighted_means
-from closeknit.graphs import symmetrize
-from closeknit.linalg import check_symmetric, graph_eigenvectors
+from closeknit.graphs import affinity_graph
+from closeknit.linalg import graph_eigenvectors
+from closeknit.progress import report, shown
 
 __all__ = ["LaplacianEigenmaps", "eigenmaps"]
 
@@ -78,26 +75,40 @@ def _connected(W: Any, n_components: int, rng: Any, n_jobs: int | None) -> Array
     return out
 
 
-class LaplacianEigenmaps(EmbeddingMixin, BaseEstimator):
+class LaplacianEigenmaps(BaseEmbedding):
     """Laplacian eigenmaps on entropic affinities.
 
     Parameters
     ----------
     n_components : int, default=2
+        Dimensions of the embedding.
     perplexity : float, or list or tuple of floats, default=30.0
+        Effective number of neighbours of each point; several are averaged, a scale each.
     affinity : "entropic", "precomputed" or transformer, default="entropic"
-        As in :class:`~closeknit.TSNE`.
+        How near points are: entropic affinities, `X` itself, or what a transformer such as
+        :class:`~closeknit.affinities.FixedAffinities` gives.
     metric : str, default="euclidean"
+        Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
     n_neighbors : "auto", int or None, default="auto"
+        Neighbours each point is compared with; ``"auto"`` is three times the perplexity, None all
+        other points.
+    neighbors : {"auto", "exact", "approximate"} or object, default="auto"
+        How neighbours are found, or the neighbours themselves; as in
+        :class:`~closeknit.EntropicAffinities`.
     n_jobs : int or None, default=-1
+        Number of threads; the result is the same to the bit for any.
     random_state : int, RandomState or None, default=None
+        Seeds the eigensolver and the approximate neighbour search.
     verbose : bool, default=False
+        Whether to show progress on standard error.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
     affinities_ : csr_matrix of shape (n_samples, n_samples)
         The symmetric graph that was embedded.
+    affinity_estimator_ : transformer or None
+        What gave the affinities; None if they were given.
 
     References
     ----------
@@ -120,6 +131,7 @@ class LaplacianEigenmaps(EmbeddingMixin, BaseEstimator):
         affinity: Any = "entropic",
         metric: str = "euclidean",
         n_neighbors: int | str | None = "auto",
+        neighbors: Any = "auto",
         n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: bool = False,
@@ -129,6 +141,7 @@ class LaplacianEigenmaps(EmbeddingMixin, BaseEstimator):
         self.affinity = affinity
         self.metric = metric
         self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -146,20 +159,17 @@ class LaplacianEigenmaps(EmbeddingMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
-        )
-        check_n_components(self.n_components, X.shape[0])
-        P, self.affinity_estimator_ = fit_affinities(self, X)
-        given = self.affinity_estimator_ is None
-        self.affinities_ = check_symmetric(P if given else symmetrize(P))
-        self.embedding_ = eigenmaps(
-            self.affinities_,
-            self.n_components,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
-        self._n_features_out = self.n_components
+        check_number("n_components", self.n_components, integer=True, least=1)
+        with shown(self.verbose):
+            X = self._validate(X)
+            self.affinities_, self.affinity_estimator_ = affinity_graph(X, self)
+            report("eigenvectors")
+            self.embedding_ = eigenmaps(
+                self.affinities_,
+                self.n_components,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+            )
         return self
 
     def _place(self, Q: Any) -> Array:

@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closeknit import objectives
-from closeknit.embeddings._document import document
-from closeknit.embeddings.base import BaseEmbedding
-from closeknit.minimize import SpectralMomentum, minimize
-from closeknit.objectives import Objective
+from closeknit.embeddings.nonlinear import NonlinearEmbedding
+from closeknit.minimize import Direction, Path, Schedule, SpectralMomentum, Stage
+from closeknit.objectives import AtLambda, Objective, Value
+from closeknit.repulsion import ExactRepulsion
 
 __all__ = ["ElasticEmbedding", "TElasticEmbedding"]
 
 Array = NDArray[np.float64]
 
 #: Points for which an n × n array of float64 is still reasonable (about 7 GiB).
-LARGEST_DENSE = 30_000
-
-_LAM_AUTO = """"auto", float or list of float, default="auto"
-        ``"auto"`` finds the λ at which λ Σ w⁻ K = Σ w⁺ at the minimum of the normalised model with
-        the same kernel: attraction and repulsion then balance at any number of points. Numbers are
-        the paper's λ; 100 suits about a thousand points."""
+_MAX_POINTS_DENSE = 30_000
 
 
-class _Elastic(BaseEmbedding):
+@dataclass(frozen=True)
+class _Twin(AtLambda):
+    """The normalised twin of an elastic model, whose histories show the parts of that model.
+
+    Its weights are those of the elastic model over their `total`, and its E⁻ is the logarithm of
+    that model's.
+    """
+
+    total: float
+
+    def value_and_gradient(self, X: Array) -> tuple[Value, Array]:
+        value, gradient = super().value_and_gradient(X)
+        attractive, repulsive = value.parts
+        return Value(value, (self.total * attractive, math.exp(repulsive))), gradient
+
+
+class _Elastic(NonlinearEmbedding):
     """Unnormalised models: λ must fit the number of points, and can be found."""
 
     _model: type[objectives.ElasticEmbedding] | type[objectives.TElasticEmbedding]
@@ -44,6 +57,7 @@ class _Elastic(BaseEmbedding):
         affinity: Any = "entropic",
         metric: str = "euclidean",
         n_neighbors: int | str | None = "auto",
+        neighbors: Any = "auto",
         init: Any = "auto",
         direction: Any = "auto",
         repulsion: Any = "auto",
@@ -63,6 +77,7 @@ class _Elastic(BaseEmbedding):
             affinity=affinity,
             metric=metric,
             n_neighbors=n_neighbors,
+            neighbors=neighbors,
             init=init,
             direction=direction,
             repulsion=repulsion,
@@ -78,14 +93,15 @@ class _Elastic(BaseEmbedding):
         self.repulsive_weights = repulsive_weights
 
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
-        weights = self._weights_of_pairs(X)
+        weights = self.repulsive_weights
+        if isinstance(weights, str):
+            weights = self._squared_distances(X)
         if weights is not None:
+            self.repulsion_ = ExactRepulsion(self.n_jobs)
             options["repulsion"] = None
         return self._model(P, repulsive_weights=weights, **options)
 
-    def _weights_of_pairs(self, X: Any) -> Any:
-        if not isinstance(self.repulsive_weights, str):
-            return self.repulsive_weights
+    def _squared_distances(self, X: Any) -> Array:
         if self.repulsive_weights != "distances":
             raise ValueError(
                 f"repulsive_weights={self.repulsive_weights!r} must be None (ones), 'distances' "
@@ -94,40 +110,35 @@ class _Elastic(BaseEmbedding):
         from closeknit.neighbors import dense_sq_distances
 
         n = X.shape[0]
-        if n > LARGEST_DENSE:
+        if n > _MAX_POINTS_DENSE:
             raise ValueError(
                 f"repulsive_weights='distances' needs {8 * n * n / 2**30:.0f} GiB for {n} points; "
                 "use None (ones) or fewer points"
             )
         return np.vstack([block for _, block in dense_sq_distances(X, X, self.metric)])
 
-    def _choose_lam(
-        self, objective: Objective, start: Array, options: dict[str, Any]
-    ) -> tuple[Any, Array, str | None]:
-        """λ at which attraction and repulsion balance as in the normalised model.
-
-        A minimum of s-SNE (t-SNE) is one of EE (t-EE) if λ Σ w⁻ K = Σ w⁺ there. So the normalised
-        model is minimised first; the unnormalised one starts where that ends.
-        """
+    def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
+        """For an automatic λ the normalised model first, and from there the elastic one."""
         if not isinstance(self.lam, str):
-            return self.lam, start, None
-        begin = time.perf_counter()
-        twin = self._twin(
-            objective.weights, repulsion=objective.repulsion, n_jobs=self.n_jobs, check=False
-        )
-        result = minimize(twin.at(1.0), start, **options)
-        if options["time_limit"] is not None:
-            spent = time.perf_counter() - begin
-            options["time_limit"] = max(0.0, options["time_limit"] - spent)
-        sums = objective.repulsion.values(result.X, objective.kernel)
-        lam = float(objective.weights.data.sum() / objective.repulsive_value(sums))
-        early = result.stopped_because in ("time_limit", "callback", "interrupted")
-        return lam, result.X, result.stopped_because if early else None
+            return super()._make_schedule(objective, direction)
+        options: dict[str, Any] = {"repulsion": objective.repulsion, "n_jobs": self.n_jobs}
+        twin = self._twin(objective.weights, check=False, **options)
+        total = float(objective.weights.data.sum())
+        finding = Stage(1.0, self.max_iter, problem_at=partial(_Twin, twin, total=total))
+        return Schedule((finding, Stage(partial(_balance, objective), self.max_iter)))
 
-    def _repulsion_of_new(self, objective: Objective) -> float:
-        weights = getattr(objective.repulsion, "pair_weights", None)
-        n_pairs = objective.n_samples * (objective.n_samples - 1)
-        return self.lam_ * (1.0 if weights is None else float(weights.sum()) / n_pairs)
+    def _keep(self, objective: Objective, path: Path) -> None:
+        super()._keep(objective, path)
+        if isinstance(self.lam, str) and len(path.results) == 1:  # λ was still to be found
+            self.lam_ = _balance(objective, path.X)
+            self.objective_ = objective.value(path.X, self.lam_)
+            self.new_point_repulsion_ = objective.new_point_repulsion(path.X, self.lam_)
+
+
+def _balance(objective: Objective, X: Array) -> float:
+    """Return λ with λ Σ w⁻ K = Σ w⁺ at X: a minimum of s-SNE (t-SNE) then is one of EE (t-EE)."""
+    sums = objective.repulsion.values(X, objective.kernel)
+    return float(objective.weights.data.sum() / objective.repulsive_value(sums))
 
 
 class ElasticEmbedding(_Elastic):
@@ -137,14 +148,81 @@ class ElasticEmbedding(_Elastic):
 
     Parameters
     ----------
-    <parameters>
+    n_components : int, default=2
+        Dimensions of the embedding.
+    perplexity : float, or list or tuple of floats, default=30.0
+        Effective number of neighbours of each point; several are averaged, a scale each.
+    affinity : "entropic", "precomputed" or transformer, default="entropic"
+        How near points are: entropic affinities, `X` itself, or what a transformer such as
+        :class:`~closeknit.affinities.FixedAffinities` gives.
+    metric : str, default="euclidean"
+        Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
+    n_neighbors : "auto", int or None, default="auto"
+        Neighbours each point is compared with; ``"auto"`` is three times the perplexity, None all
+        other points.
+    neighbors : {"auto", "exact", "approximate"} or object, default="auto"
+        How neighbours are found, or the neighbours themselves; as in
+        :class:`~closeknit.EntropicAffinities`.
+    init : {"auto", "pca", "eigenmaps", "random"} or array, default="auto"
+        Where to start. With a Gaussian kernel on the grid, starts narrower than 0.01 are widened to
+        that.
+    direction : str or Direction, default="auto"
+        Search direction: see :mod:`closeknit.minimize`.
+    repulsion : "auto", "exact", "grid" or Repulsion, default="auto"
+        How the kernel is summed over all pairs: ``"auto"`` takes every pair up to 5,000 points and
+        a grid beyond, in up to three components; see :mod:`closeknit.repulsion`.
+    lam : "auto", float or list of float, default="auto"
+        Weight λ of the repulsion. ``"auto"`` finds the λ at which λ Σ w⁻ K = Σ w⁺ at the minimum of
+        the normalised model with the same kernel: attraction and repulsion then balance at any
+        number of points. That model is minimised in a first stage, which counts as all stages do.
+        Numbers are the paper's λ; 100 suits about a thousand points. An increasing list follows the
+        minimum from one λ to the next (homotopy); the last is the model's.
     repulsive_weights : None, "distances" or array, default=None
         W⁻: ones, squared distances of the data as in the first elastic embedding paper, or a
         symmetric matrix.
+    max_iter : int, default=1000
+        Most iterations of each stage, that is per λ.
+    tol : "auto" or float, default="auto"
+        Relative decrease of the objective per iteration below which a stage has converged.
+        ``"auto"`` is 1e-6 where there is a line search, 4e-5 with momentum and 1e-4 with spectral
+        momentum.
+    time_limit : float or None, default=None
+        Seconds of minimisation, over all stages, after which the best embedding so far is returned.
+    callback : callable or None, default=None
+        Called with a :class:`~closeknit.minimize.State` after every iteration of every stage;
+        returning True stops.
+    n_jobs : int or None, default=-1
+        Number of threads; the result is the same to the bit for any.
+    random_state : int, RandomState or None, default=None
+        Seeds the start, the eigensolver and the approximate neighbour search.
+    verbose : bool, default=False
+        Whether to show progress on standard error.
 
     Attributes
     ----------
-    <attributes>
+    embedding_ : ndarray of shape (n_samples, n_components)
+    objective_ : float
+        E at the end.
+    history_ : History
+        Stage, λ, objective, gradient norm and step of every iteration.
+    n_iter_ : int
+        Iterations, over all stages.
+    stopped_because_ : StopReason
+        Why the minimiser stopped, equal to a string such as ``"tol"``; ``"interrupted"`` after
+        Ctrl-C.
+    path_ : Path
+        The result of every stage, that is of every λ.
+    lam_ : float
+        The λ of the embedding.
+    affinities_ : csr_matrix of shape (n_samples, n_samples)
+        The attractive weights.
+    affinity_estimator_ : transformer or None
+        What gave the affinities; None if they were given.
+    kernel_ : Kernel
+    repulsion_ : Repulsion
+        How the kernel was summed over all pairs.
+    new_point_repulsion_ : float
+        Weight of the repulsion of a new point.
 
     References
     ----------
@@ -172,13 +250,80 @@ class TElasticEmbedding(_Elastic):
 
     Parameters
     ----------
-    <parameters>
+    n_components : int, default=2
+        Dimensions of the embedding.
+    perplexity : float, or list or tuple of floats, default=30.0
+        Effective number of neighbours of each point; several are averaged, a scale each.
+    affinity : "entropic", "precomputed" or transformer, default="entropic"
+        How near points are: entropic affinities, `X` itself, or what a transformer such as
+        :class:`~closeknit.affinities.FixedAffinities` gives.
+    metric : str, default="euclidean"
+        Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
+    n_neighbors : "auto", int or None, default="auto"
+        Neighbours each point is compared with; ``"auto"`` is three times the perplexity, None all
+        other points.
+    neighbors : {"auto", "exact", "approximate"} or object, default="auto"
+        How neighbours are found, or the neighbours themselves; as in
+        :class:`~closeknit.EntropicAffinities`.
+    init : {"auto", "pca", "eigenmaps", "random"} or array, default="auto"
+        Where to start. With a Gaussian kernel on the grid, starts narrower than 0.01 are widened to
+        that.
+    direction : str or Direction, default="auto"
+        Search direction: see :mod:`closeknit.minimize`.
+    repulsion : "auto", "exact", "grid" or Repulsion, default="auto"
+        How the kernel is summed over all pairs: ``"auto"`` takes every pair up to 5,000 points and
+        a grid beyond, in up to three components; see :mod:`closeknit.repulsion`.
+    lam : "auto", float or list of float, default="auto"
+        Weight λ of the repulsion. ``"auto"`` finds the λ at which λ Σ w⁻ K = Σ w⁺ at the minimum of
+        the normalised model with the same kernel: attraction and repulsion then balance at any
+        number of points. That model is minimised in a first stage, which counts as all stages do.
+        Numbers are the paper's λ; 100 suits about a thousand points. An increasing list follows the
+        minimum from one λ to the next (homotopy); the last is the model's.
     repulsive_weights : None, "distances" or array, default=None
         W⁻: ones, squared distances of the data, or a symmetric matrix.
+    max_iter : int, default=1000
+        Most iterations of each stage, that is per λ.
+    tol : "auto" or float, default="auto"
+        Relative decrease of the objective per iteration below which a stage has converged.
+        ``"auto"`` is 1e-6 where there is a line search, 4e-5 with momentum and 1e-4 with spectral
+        momentum.
+    time_limit : float or None, default=None
+        Seconds of minimisation, over all stages, after which the best embedding so far is returned.
+    callback : callable or None, default=None
+        Called with a :class:`~closeknit.minimize.State` after every iteration of every stage;
+        returning True stops.
+    n_jobs : int or None, default=-1
+        Number of threads; the result is the same to the bit for any.
+    random_state : int, RandomState or None, default=None
+        Seeds the start, the eigensolver and the approximate neighbour search.
+    verbose : bool, default=False
+        Whether to show progress on standard error.
 
     Attributes
     ----------
-    <attributes>
+    embedding_ : ndarray of shape (n_samples, n_components)
+    objective_ : float
+        E at the end.
+    history_ : History
+        Stage, λ, objective, gradient norm and step of every iteration.
+    n_iter_ : int
+        Iterations, over all stages.
+    stopped_because_ : StopReason
+        Why the minimiser stopped, equal to a string such as ``"tol"``; ``"interrupted"`` after
+        Ctrl-C.
+    path_ : Path
+        The result of every stage, that is of every λ.
+    lam_ : float
+        The λ of the embedding.
+    affinities_ : csr_matrix of shape (n_samples, n_samples)
+        The attractive weights.
+    affinity_estimator_ : transformer or None
+        What gave the affinities; None if they were given.
+    kernel_ : Kernel
+    repulsion_ : Repulsion
+        How the kernel was summed over all pairs.
+    new_point_repulsion_ : float
+        Weight of the repulsion of a new point.
 
     References
     ----------
@@ -195,12 +340,6 @@ class TElasticEmbedding(_Elastic):
     _twin = objectives.TSNE
     _model = objectives.TElasticEmbedding
 
-    def _resolve_direction(self, objective: Objective) -> Any:
-        if not isinstance(self.direction, str) or self.direction != "auto":
-            return self.direction
+    def _suitable_direction(self, n_samples: int, exact: bool) -> Direction[Any]:
         # Line searches would throw clusters out as far as they would t-SNE's.
         return SpectralMomentum(n_jobs=self.n_jobs)
-
-
-for _cls in (ElasticEmbedding, TElasticEmbedding):
-    document(_cls, _LAM_AUTO)

@@ -14,7 +14,7 @@ __all__ = ["initial_embedding"]
 Array = NDArray[np.float64]
 
 #: Standard deviation of the first coordinate of a start.
-SCALE = 1e-4
+_SCALE = 1e-4
 
 
 def initial_embedding(
@@ -48,7 +48,7 @@ def initial_embedding(
     if init == "auto":
         init = "pca" if has_features else "eigenmaps"
     if init == "random":
-        return SCALE * check_random_state(random_state).standard_normal((n, n_components))
+        return _SCALE * check_random_state(random_state).standard_normal((n, n_components))
     if init == "pca":
         if not has_features:
             raise ValueError(
@@ -96,4 +96,4 @@ def _scaled(start: Array) -> Array:
     """Shrink so that the first coordinate has the standard deviation of a random start."""
     start = np.asarray(start, dtype=np.float64)
     spread = float(start[:, 0].std())
-    return np.ascontiguousarray(start * (SCALE / spread if spread > 0.0 else 1.0))
+    return np.ascontiguousarray(start * (_SCALE / spread if spread > 0.0 else 1.0))

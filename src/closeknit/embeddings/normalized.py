@@ -1,65 +1,104 @@
-"""Embeddings whose objective is a Kullback–Leibler divergence: s-SNE, t-SNE and SNE."""
+"""Embeddings whose objective is a Kullback–Leibler divergence: s-SNE and SNE."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, ClassVar
 
 from closeknit import objectives
-from closeknit.embeddings._document import document
-from closeknit.embeddings.base import BaseEmbedding
-from closeknit.kernels import student
-from closeknit.minimize import Direction, Momentum, SpectralMomentum
+from closeknit.embeddings.nonlinear import NonlinearEmbedding
+from closeknit.minimize import Path
 from closeknit.objectives import Objective
-from closeknit.repulsion import ExactRepulsion
 
-__all__ = ["SNE", "TSNE", "SymmetricSNE"]
-
-Array = NDArray[np.float64]
-
-#: Stages of early exaggeration. Lowering it in steps ends in better minima than dropping it at
-#: once.
-_WITH_LINE_SEARCH = ((12.0, 50), (6.0, 30), (3.0, 30), (1.5, 30))
-_WITH_MOMENTUM = ((12.0, 30), (3.0, 30))
-_WITH_SPECTRAL_MOMENTUM = ((12.0, 15), (4.0, 8), (2.0, 8))
+__all__ = ["SNE", "NormalizedEmbedding", "SymmetricSNE"]
 
 
-class _Normalized(BaseEmbedding):
+class NormalizedEmbedding(NonlinearEmbedding):
     """Models whose objective is a Kullback–Leibler divergence up to a constant."""
 
-    @property
-    def kl_divergence_(self) -> float:
-        """KL(P‖Q) at the end, at λ = 1."""
-        return float(self._kl_divergence)
+    saved_state: ClassVar[tuple[str, ...]] = (*NonlinearEmbedding.saved_state, "kl_divergence_")
 
-    def _minimize(self, objective: Objective, start: Array) -> None:
-        super()._minimize(objective, start)
+    def _keep(self, objective: Any, path: Path) -> None:
+        super()._keep(objective, path)
         value = self.objective_ if self.lam_ == 1.0 else objective.value(self.embedding_, 1.0)
-        assert isinstance(objective, objectives.SymmetricSNE | objectives.TSNE | objectives.SNE)
-        self._kl_divergence = value - objective.entropy
-
-    def _repulsion_of_new(self, objective: Objective) -> float:
-        # A new point's share of E, times n/2: Σ q (−log K) + λ (n / S) Σ K.
-        total = objective.repulsion.values(self.embedding_, objective.kernel).sum()
-        return float(self.lam_ * objective.n_samples / total)
+        self.kl_divergence_ = float(value - objective.entropy)
 
 
-class SymmetricSNE(_Normalized):
+class SymmetricSNE(NormalizedEmbedding):
     """Symmetric stochastic neighbour embedding (s-SNE).
 
     Minimises Σ p ‖x_n − x_m‖² + λ log Σ exp(−‖x_n − x_m‖²).
 
     Parameters
     ----------
-    <parameters>
+    n_components : int, default=2
+        Dimensions of the embedding.
+    perplexity : float, or list or tuple of floats, default=30.0
+        Effective number of neighbours of each point; several are averaged, a scale each.
+    affinity : "entropic", "precomputed" or transformer, default="entropic"
+        How near points are: entropic affinities, `X` itself, or what a transformer such as
+        :class:`~closeknit.affinities.FixedAffinities` gives.
+    metric : str, default="euclidean"
+        Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
+    n_neighbors : "auto", int or None, default="auto"
+        Neighbours each point is compared with; ``"auto"`` is three times the perplexity, None all
+        other points.
+    neighbors : {"auto", "exact", "approximate"} or object, default="auto"
+        How neighbours are found, or the neighbours themselves; as in
+        :class:`~closeknit.EntropicAffinities`.
+    init : {"auto", "pca", "eigenmaps", "random"} or array, default="auto"
+        Where to start. With a Gaussian kernel on the grid, starts narrower than 0.01 are widened to
+        that.
+    direction : str or Direction, default="auto"
+        Search direction: see :mod:`closeknit.minimize`.
+    repulsion : "auto", "exact", "grid" or Repulsion, default="auto"
+        How the kernel is summed over all pairs: ``"auto"`` takes every pair up to 5,000 points and
+        a grid beyond, in up to three components; see :mod:`closeknit.repulsion`.
+    lam : float or list of float, default=1.0
+        Weight λ of the repulsion. An increasing list follows the minimum from one λ to the next
+        (homotopy); the last is the model's.
+    max_iter : int, default=1000
+        Most iterations of each stage, that is per λ.
+    tol : "auto" or float, default="auto"
+        Relative decrease of the objective per iteration below which a stage has converged.
+        ``"auto"`` is 1e-6 where there is a line search, 4e-5 with momentum and 1e-4 with spectral
+        momentum.
+    time_limit : float or None, default=None
+        Seconds of minimisation, over all stages, after which the best embedding so far is returned.
+    callback : callable or None, default=None
+        Called with a :class:`~closeknit.minimize.State` after every iteration of every stage;
+        returning True stops.
+    n_jobs : int or None, default=-1
+        Number of threads; the result is the same to the bit for any.
+    random_state : int, RandomState or None, default=None
+        Seeds the start, the eigensolver and the approximate neighbour search.
+    verbose : bool, default=False
+        Whether to show progress on standard error.
 
     Attributes
     ----------
-    <attributes>
+    embedding_ : ndarray of shape (n_samples, n_components)
+    objective_ : float
+        E at the end.
+    history_ : History
+        Stage, λ, objective, gradient norm and step of every iteration.
+    n_iter_ : int
+        Iterations, over all stages.
+    stopped_because_ : StopReason
+        Why the minimiser stopped, equal to a string such as ``"tol"``; ``"interrupted"`` after
+        Ctrl-C.
+    path_ : Path
+        The result of every stage, that is of every λ.
+    lam_ : float
+        The λ of the embedding.
+    affinities_ : csr_matrix of shape (n_samples, n_samples)
+        The attractive weights.
+    affinity_estimator_ : transformer or None
+        What gave the affinities; None if they were given.
+    kernel_ : Kernel
+    repulsion_ : Repulsion
+        How the kernel was summed over all pairs.
+    new_point_repulsion_ : float
+        Weight of the repulsion of a new point.
     kl_divergence_ : float
         KL(P‖Q) at λ = 1.
 
@@ -80,175 +119,82 @@ class SymmetricSNE(_Normalized):
         return objectives.SymmetricSNE(P, **options)
 
 
-class TSNE(_Normalized):
-    """t-distributed stochastic neighbour embedding (t-SNE).
-
-    Minimises Σ p log(1 + t) + λ log Σ 1/(1 + t) with t = ‖x_n − x_m‖².
-
-    Parameters
-    ----------
-    <parameters>
-    dof : float, default=1.0
-        Degrees of freedom of Student's t. Fewer give heavier tails: clusters fall apart into finer
-        ones.
-    exaggeration : "auto" or sequence of (float, int), default="auto"
-        Short stages before the minimisation proper, each a factor by which attraction is
-        exaggerated, that is λ divided, and its iterations: early exaggeration is a homotopy in λ.
-        ``"auto"`` is ``((12, 30), (3, 30))`` with momentum, ``((12, 15), (4, 8), (2, 8))`` with
-        spectral momentum, else ``((12, 50), (6, 30), (3, 30), (1.5, 30))``. Not used if `lam` is a
-        list.
-
-    Attributes
-    ----------
-    <attributes>
-    kl_divergence_ : float
-        KL(P‖Q) at λ = 1.
-
-    Notes
-    -----
-    Up to 5,000 points training is by spectral momentum, beyond by momentum. Spectral momentum takes
-    half the iterations and ends at lower divergences on wider maps; those of many points keep a
-    little fewer neighbours.
-
-    The classical training, for comparison with other programs, whose learning rate n / exaggeration
-    is a rate of 0.25 here::
-
-        classical = Momentum(rate=0.25, momentum=0.8, early_momentum=0.5, early=250)
-        TSNE(direction=classical, exaggeration=((12, 250),), max_iter=500, tol=0)
-
-    References
-    ----------
-    Van der Maaten and Hinton (2008), Visualizing data using t-SNE; Vladymyrov and
-    Carreira-Perpiñán (2012), Partial-Hessian strategies for fast learning of nonlinear embeddings.
-
-    Examples
-    --------
-    >>> import closeknit as ck
-    >>> from sklearn.datasets import load_iris
-    >>> tsne = ck.TSNE(random_state=0).fit(load_iris().data)
-    >>> tsne.embedding_.shape
-    (150, 2)
-    >>> tsne.transform([[5.0, 3.4, 1.5, 0.3]]).shape
-    (1, 2)
-    """
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float | Sequence[float] = 30.0,
-        affinity: Any = "entropic",
-        metric: str = "euclidean",
-        n_neighbors: int | str | None = "auto",
-        init: Any = "auto",
-        direction: Any = "auto",
-        repulsion: Any = "auto",
-        lam: Any = 1.0,
-        dof: float = 1.0,
-        exaggeration: Any = "auto",
-        max_iter: int = 1000,
-        tol: Any = "auto",
-        time_limit: float | None = None,
-        callback: Any = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        super().__init__(
-            n_components,
-            perplexity=perplexity,
-            affinity=affinity,
-            metric=metric,
-            n_neighbors=n_neighbors,
-            init=init,
-            direction=direction,
-            repulsion=repulsion,
-            lam=lam,
-            max_iter=max_iter,
-            tol=tol,
-            time_limit=time_limit,
-            callback=callback,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.dof = dof
-        self.exaggeration = exaggeration
-
-    _accuracy = (0.1, 0.2)
-
-    def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
-        return objectives.TSNE(P, dof=self.dof, **options)
-
-    def _resolve_direction(self, objective: Objective) -> Any:
-        if not isinstance(self.direction, str) or self.direction != "auto":
-            return self.direction
-        # Line searches would find the lowest divergences, with clusters that have hardly a weight
-        # in common millions of units apart.
-        if isinstance(objective.repulsion, ExactRepulsion):
-            return SpectralMomentum(n_jobs=self.n_jobs)
-        # Maps of more points are wider, and steps of the same length would take longer.
-        width = max(1.0, float(np.sqrt(objective.n_samples / 70_000)))
-        return Momentum(max_step=3.0 * width, n_jobs=self.n_jobs)
-
-    def _choose_lam(
-        self, objective: Objective, start: Array, options: dict[str, Any]
-    ) -> tuple[Any, Array, str | None]:
-        stages = self.exaggeration
-        if isinstance(stages, str):
-            stages = _stages(options["direction"])
-        if np.ndim(self.lam) > 0 or self.lam == 0.0 or len(stages) == 0:
-            return self.lam, start, None
-        early = [(self.lam / factor, min(n, self.max_iter)) for factor, n in stages]
-        lams, iterations = zip(*early, (self.lam, self.max_iter), strict=True)
-        options["max_iter"] = iterations
-        return lams, start, None
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        student(self.dof)
-        if isinstance(self.exaggeration, str) and self.exaggeration == "auto":
-            return
-        if not _are_stages(self.exaggeration):
-            raise ValueError(
-                f"exaggeration={self.exaggeration!r} must be 'auto' or list pairs of a positive "
-                "factor and a number of iterations, such as ((12.0, 50),); () is none"
-            )
-        factors = [*[stage[0] for stage in self.exaggeration], 1.0]
-        if not all(a > b for a, b in pairwise(factors)):
-            raise ValueError(
-                f"exaggeration={self.exaggeration!r} must fall from factor to factor, and end "
-                "above 1"
-            )
-
-
-def _stages(direction: Direction) -> Any:
-    """Return the stages of exaggeration that suit a direction."""
-    if isinstance(direction, Momentum):
-        return _WITH_MOMENTUM
-    return _WITH_SPECTRAL_MOMENTUM if isinstance(direction, SpectralMomentum) else _WITH_LINE_SEARCH
-
-
-def _are_stages(stages: Any) -> bool:
-    """Whether these are pairs of a positive factor and a whole number of iterations."""
-    try:
-        return all(factor > 0.0 and n >= 0 and n == int(n) for factor, n in stages)
-    except (TypeError, ValueError):
-        return False
-
-
-class SNE(_Normalized):
+class SNE(NormalizedEmbedding):
     """Stochastic neighbour embedding, the original, with a distribution per point.
 
     Minimises Σ p_{m|n} t + λ Σ_n log Σ_m exp(−t) with t = ‖x_n − x_m‖².
 
     Parameters
     ----------
-    <parameters>
+    n_components : int, default=2
+        Dimensions of the embedding.
+    perplexity : float, or list or tuple of floats, default=30.0
+        Effective number of neighbours of each point; several are averaged, a scale each.
+    affinity : "entropic", "precomputed" or transformer, default="entropic"
+        How near points are: entropic affinities, `X` itself, or what a transformer such as
+        :class:`~closeknit.affinities.FixedAffinities` gives.
+    metric : str, default="euclidean"
+        Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
+    n_neighbors : "auto", int or None, default="auto"
+        Neighbours each point is compared with; ``"auto"`` is three times the perplexity, None all
+        other points.
+    neighbors : {"auto", "exact", "approximate"} or object, default="auto"
+        How neighbours are found, or the neighbours themselves; as in
+        :class:`~closeknit.EntropicAffinities`.
+    init : {"auto", "pca", "eigenmaps", "random"} or array, default="auto"
+        Where to start. With a Gaussian kernel on the grid, starts narrower than 0.01 are widened to
+        that.
+    direction : str or Direction, default="auto"
+        Search direction: see :mod:`closeknit.minimize`.
+    repulsion : "auto", "exact", "grid" or Repulsion, default="auto"
+        How the kernel is summed over all pairs: ``"auto"`` takes every pair up to 5,000 points and
+        a grid beyond, in up to three components; see :mod:`closeknit.repulsion`.
+    lam : float or list of float, default=1.0
+        Weight λ of the repulsion. An increasing list follows the minimum from one λ to the next
+        (homotopy); the last is the model's.
+    max_iter : int, default=1000
+        Most iterations of each stage, that is per λ.
+    tol : "auto" or float, default="auto"
+        Relative decrease of the objective per iteration below which a stage has converged.
+        ``"auto"`` is 1e-6 where there is a line search, 4e-5 with momentum and 1e-4 with spectral
+        momentum.
+    time_limit : float or None, default=None
+        Seconds of minimisation, over all stages, after which the best embedding so far is returned.
+    callback : callable or None, default=None
+        Called with a :class:`~closeknit.minimize.State` after every iteration of every stage;
+        returning True stops.
+    n_jobs : int or None, default=-1
+        Number of threads; the result is the same to the bit for any.
+    random_state : int, RandomState or None, default=None
+        Seeds the start, the eigensolver and the approximate neighbour search.
+    verbose : bool, default=False
+        Whether to show progress on standard error.
 
     Attributes
     ----------
-    <attributes>
+    embedding_ : ndarray of shape (n_samples, n_components)
+    objective_ : float
+        E at the end.
+    history_ : History
+        Stage, λ, objective, gradient norm and step of every iteration.
+    n_iter_ : int
+        Iterations, over all stages.
+    stopped_because_ : StopReason
+        Why the minimiser stopped, equal to a string such as ``"tol"``; ``"interrupted"`` after
+        Ctrl-C.
+    path_ : Path
+        The result of every stage, that is of every λ.
+    lam_ : float
+        The λ of the embedding.
+    affinities_ : csr_matrix of shape (n_samples, n_samples)
+        The attractive weights.
+    affinity_estimator_ : transformer or None
+        What gave the affinities; None if they were given.
+    kernel_ : Kernel
+    repulsion_ : Repulsion
+        How the kernel was summed over all pairs.
+    new_point_repulsion_ : float
+        Weight of the repulsion of a new point.
     kl_divergence_ : float
         Σ_n KL(P_n‖Q_n) at λ = 1.
 
@@ -268,11 +214,3 @@ class SNE(_Normalized):
 
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
         return objectives.SNE(P, **options)
-
-    def _repulsion_of_new(self, objective: Objective) -> float:
-        sums = objective.repulsion.values(self.embedding_, objective.kernel)
-        return float(self.lam_ * (1.0 / sums).mean())
-
-
-for _cls in (SymmetricSNE, TSNE, SNE):
-    document(_cls)

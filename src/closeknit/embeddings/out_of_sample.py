@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.repulsion._potential import Potential
+from closeknit.repulsion import Potential
 
 __all__ = ["new_affinities", "place", "weighted_means"]
 
@@ -67,7 +67,7 @@ def place(
     tol: float = 1e-6,
     n_jobs: int | None = -1,
 ) -> Array:
-    """Minimise every new point's own share of the objective, each alone and on its own.
+    """Minimise every new point's own share of the objective, independently of the others.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def place(
         Σ_m K on a grid; None sums over all points at every step.
     max_iter : int, default=1000
     tol : float, default=1e-6
-        A point rests when a step is shorter than this times the embedding's spread.
+        A point has converged when a step is shorter than this times the embedding's spread.
     n_jobs : int or None, default=-1
 
     Returns

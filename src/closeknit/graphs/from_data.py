@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
+from sklearn import config_context
 from sklearn.base import clone
 
 from closeknit import _core
@@ -83,7 +84,8 @@ def affinity_graph(
             f"unknown affinity {affinity!r}; use 'entropic', 'precomputed' or a transformer "
             "such as closeknit.affinities.FixedAffinities()"
         )
-    P = transformer.fit_transform(X)
+    with config_context(assume_finite=True):  # the estimator has looked for NaN already
+        P = transformer.fit_transform(X)
     if P.shape != (X.shape[0], X.shape[0]):
         raise ValueError(f"the affinity transformer gave shape {P.shape} for {X.shape[0]} points")
     W = symmetrize(P) if symmetric else P

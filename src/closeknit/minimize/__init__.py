@@ -3,12 +3,15 @@
 ::
 
     minimize(problem, X0, direction, step)
-        problem                          E, its gradient and parts of its Hessian (problem.py)
+        problem                          E, its gradient and parts of its Hessian (problem.py);
+                                         each direction says which parts it needs
         direction   B P = −G             gradient, fixed point, diagonal Hessian, conjugate
                                          gradients, L-BFGS, spectral, SD−, spectral L-BFGS,
                                          momentum, spectral momentum
-        × step      X ← X + αP           backtracking, strong Wolfe, fixed (steps.py)
+        × step      X ← X + αP           backtracking, strong Wolfe, fixed
     homotopy(problem_at, lams, X0, …)    the same along an increasing λ
+    run_schedule(schedule, …)            both, and any other stages (schedule.py, loop.py)
+        stop                             when a stage has converged
 
 A direction is a few words or an object, and so is a step. The spectral direction with the paper's
 line search, in which steps only shrink:
@@ -36,7 +39,7 @@ A homotopy from weak to strong repulsion (here: from soft to stiff springs), one
 True
 
 A new direction is a :class:`Direction` whose ``start`` returns a :class:`Descent`; a new step is a
-:class:`Step`. Nothing else needs to change.
+:class:`Step`; a new rule for stopping is a :class:`Stop`. Nothing else needs to change.
 """
 
 from closeknit.minimize.directions import (
@@ -53,40 +56,60 @@ from closeknit.minimize.directions import (
     SpectralMinus,
     SpectralMomentum,
     resolve_direction,
+    resolve_step,
 )
-from closeknit.minimize.history import History
-from closeknit.minimize.homotopy import Path, homotopy, log_spaced
-from closeknit.minimize.loop import Result, minimize
-from closeknit.minimize.problem import Problem, Springs
-from closeknit.minimize.progress import State
-from closeknit.minimize.steps import Backtracking, FixedStep, Step, StrongWolfe, resolve_step
+from closeknit.minimize.loop import run_schedule
+from closeknit.minimize.problem import (
+    AttractiveProblem,
+    CurvedProblem,
+    DiagonalProblem,
+    Problem,
+    Springs,
+)
+from closeknit.minimize.recipes import homotopy, minimize
+from closeknit.minimize.results import History, Path, Result, State, StopReason
+from closeknit.minimize.schedule import Convergence, Schedule, Stage, Stop, log_spaced
+from closeknit.minimize.steps import Backtracking, FixedStep, Line, LineSearch, Sample, Step
+from closeknit.minimize.wolfe import StrongWolfe
 
 __all__ = [
     "LBFGS",
+    "AttractiveProblem",
     "Backtracking",
     "ConjugateGradient",
+    "Convergence",
+    "CurvedProblem",
     "Descent",
     "DiagonalHessian",
+    "DiagonalProblem",
     "Direction",
     "FixedPoint",
     "FixedStep",
     "Gradient",
     "History",
+    "Line",
+    "LineSearch",
     "Momentum",
     "Path",
     "Problem",
     "Result",
+    "Sample",
+    "Schedule",
     "SpectralDirection",
     "SpectralLBFGS",
     "SpectralMinus",
     "SpectralMomentum",
     "Springs",
+    "Stage",
     "State",
     "Step",
+    "Stop",
+    "StopReason",
     "StrongWolfe",
     "homotopy",
     "log_spaced",
     "minimize",
     "resolve_direction",
     "resolve_step",
+    "run_schedule",
 ]

@@ -27,7 +27,7 @@ from closeknit.linalg import (
     take_entries,
     with_data,
 )
-from closeknit.minimize.problem import Problem
+from closeknit.minimize.problem import AttractiveProblem
 
 __all__ = [
     "AttractiveHessian",
@@ -148,14 +148,14 @@ class AttractiveHessian:
         means = self._members @ V / self._sizes
         return self.matrix @ V + self._members.T @ ((self._curvature - self.mu) * means)
 
-    def split(self, G: Array) -> tuple[Array, Array]:
-        """Split G into what deforms components, and the rigid motions already divided by B."""
-        rigid = self._members @ G / self._sizes
-        return G - self._members.T @ rigid, self._members.T @ (rigid / self._curvature)
-
-    def centre(self, P: Array) -> Array:
-        """Remove what rounding added of the rigid motions."""
-        return P - self._members.T @ (self._members @ P / self._sizes)
+    def solve(self, factor: Factor, G: Array) -> Array:
+        """Return B⁻¹G by a factor of the matrix, and rigid motions apart."""
+        members, sizes = self._members, self._sizes
+        rigid = members @ G / sizes
+        P = factor.solve(G - members.T @ rigid)
+        # Remove what rounding added of the rigid motions.
+        P = P - members.T @ (members @ P / sizes)
+        return P + members.T @ (rigid / self._curvature)
 
 
 def _floating_components(
@@ -176,7 +176,7 @@ class AttractiveSolver:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: AttractiveProblem,
         X: Array,
         n_neighbors: int | None,
         solver: str = "auto",
@@ -196,7 +196,7 @@ class AttractiveSolver:
         self._hessian = AttractiveHessian(weights, self._n_neighbors, like, self._n_jobs)
         self._factor = self._hessian.factorize(self._solver, self._random_state)
 
-    def keep_up(self, problem: Problem, X: Array) -> None:
+    def update(self, problem: AttractiveProblem, X: Array) -> None:
         """Count an iteration, and refactorise if it is time and the weights have changed."""
         if self._refresh is not None and self._age >= self._refresh:
             weights = problem.attractive_weights(X)
@@ -208,5 +208,4 @@ class AttractiveSolver:
 
     def solve(self, G: Array) -> Array:
         """Return B⁻¹G."""
-        inner, rigid = self._hessian.split(G)
-        return self._hessian.centre(self._factor.solve(inner)) + rigid
+        return self._hessian.solve(self._factor, G)

@@ -8,13 +8,14 @@ from typing import ClassVar
 from closeknit.linalg import inner
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import Array, Problem
-from closeknit.minimize.steps import Step, StrongWolfe
+from closeknit.minimize.steps import Step
+from closeknit.minimize.wolfe import StrongWolfe
 
 __all__ = ["ConjugateGradient"]
 
 
 @dataclass(frozen=True)
-class ConjugateGradient(Direction):
+class ConjugateGradient(Direction[Problem]):
     """Nonlinear conjugate gradients with the Polak–Ribière+ formula.
 
     It restarts with the gradient where the formula's β would be negative, where the direction would
@@ -32,12 +33,12 @@ class ConjugateGradient(Direction):
     natural_step: ClassVar[bool] = False
     preferred_step: ClassVar[Step] = StrongWolfe(c2=0.1)
 
-    def start(self, problem: Problem, X: Array) -> Descent:
+    def start(self, problem: Problem, X: Array) -> Descent[Problem]:
         """Nothing to prepare."""
-        return _Conjugate(problem)
+        return _ConjugateDescent(problem)
 
 
-class _Conjugate(Descent):
+class _ConjugateDescent(Descent[Problem]):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self._previous: tuple[Array, Array] | None = None  # gradient, direction

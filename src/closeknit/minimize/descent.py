@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -13,14 +13,26 @@ from closeknit.minimize.steps import Backtracking, Step
 
 __all__ = ["Descent", "Direction"]
 
+#: What a direction needs of a problem, as a protocol.
+P = TypeVar("P", bound=Problem)
 
-class Descent(ABC):
+
+#: What a problem may offer: the methods of the protocols in problem.py.
+_CAPABILITIES = (
+    "value_and_gradient",
+    "attractive_weights",
+    "hessian_diagonal",
+    "repulsive_curvature",
+)
+
+
+class Descent(ABC, Generic[P]):
     """A direction at work on one problem, B P = −G with a positive definite B.
 
     Derived classes propose; this class promises that what comes out goes downhill.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: P) -> None:
         self.problem = problem
 
     @abstractmethod
@@ -31,13 +43,13 @@ class Descent(ABC):
         """Forget what earlier iterations taught; return whether there was anything to forget."""
         return False
 
-    def follow(self, problem: Problem) -> None:
+    def follow(self, problem: P) -> None:
         """Go on with the same problem at another λ: what depends on E⁺ only is kept."""
         self.problem = problem
         self.reset()
 
-    def step_towards(self, X: Array, value: float, gradient: Array) -> Array:
-        """Return a descent direction at X, where E has this value and gradient."""
+    def step_towards(self, X: Array, gradient: Array) -> Array:
+        """Return a descent direction at X, where E has this gradient."""
         direction = self.propose(X, gradient)
         if not _descends(direction, gradient) and self.reset():
             direction = self.propose(X, gradient)
@@ -53,11 +65,15 @@ def _descends(direction: Array, gradient: Array) -> bool:
     return np.isfinite(slope) and slope < 0.0 and bool(np.isfinite(direction).all())
 
 
-class Direction(ABC):
+class Direction(ABC, Generic[P]):
     """A way to choose search directions; use one of the classes derived from it.
+
+    Each carries its own defaults, as attributes of its class.
 
     Attributes
     ----------
+    needs : tuple of str
+        Methods that a problem must have.
     natural_step : bool
         Whether the direction carries its own scale, so that α = 1 is a good first trial.
     preferred_step : Step
@@ -66,8 +82,11 @@ class Direction(ABC):
         Whether the objective always falls. If not, the last positions count and not the lowest
         ones: momentum goes uphill on purpose.
     patience : int
-        Iterations over which the decrease is judged. One alone may be small where the start is flat
-        or a line search was unlucky; what goes uphill at times needs more.
+        Iterations over which the decrease is judged; see :class:`Convergence`.
+    default_tol : float
+        Relative decrease per iteration below which going on is not worth its time.
+    exaggeration : tuple of (float, int)
+        Stages of early exaggeration that suit t-SNE in this direction: factors and iterations.
 
     Examples
     --------
@@ -86,11 +105,46 @@ class Direction(ABC):
            [1.8]])
     """
 
+    needs: ClassVar[tuple[str, ...]] = ("value_and_gradient",)
     natural_step: ClassVar[bool] = True
     preferred_step: ClassVar[Step] = Backtracking()
     monotone: ClassVar[bool] = True
     patience: ClassVar[int] = 3
+    default_tol: ClassVar[float] = 1e-6
+    # Lowering the factor in steps ends in better minima than dropping it at once.
+    exaggeration: ClassVar[tuple[tuple[float, int], ...]] = (
+        (12.0, 50),
+        (6.0, 30),
+        (3.0, 30),
+        (1.5, 30),
+    )
+
+    def check(self, problem: object) -> None:
+        """Explain in one sentence what a problem lacks for this direction, if anything.
+
+        Examples
+        --------
+        >>> from closeknit.minimize import LBFGS
+        >>> LBFGS().check(object())
+        Traceback (most recent call last):
+            ...
+        TypeError: LBFGS needs value and gradient; this problem offers nothing; give it that method
+        """
+        for need in self.needs:
+            if not hasattr(problem, need):
+                break
+        else:
+            return
+        missing = [need for need in self.needs if not hasattr(problem, need)]
+        offers = [method for method in _CAPABILITIES if hasattr(problem, method)]
+        advice = "give it that method"
+        if "value_and_gradient" in offers:
+            advice = "use 'spectral-lbfgs'" if "attractive_weights" in offers else "use 'lbfgs'"
+        words = [", ".join(names).replace("_", " ") or "nothing" for names in (missing, offers)]
+        raise TypeError(
+            f"{type(self).__name__} needs {words[0]}; this problem offers {words[1]}; {advice}"
+        )
 
     @abstractmethod
-    def start(self, problem: Problem, X: Array) -> Descent:
+    def start(self, problem: P, X: Array) -> Descent[P]:
         """Prepare for a run from X: factorise, allocate."""

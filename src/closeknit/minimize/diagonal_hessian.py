@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.problem import Array, Problem
+from closeknit.minimize.problem import Array, DiagonalProblem
 
 __all__ = ["DiagonalHessian"]
 
 
 @dataclass(frozen=True)
-class DiagonalHessian(Direction):
+class DiagonalHessian(Direction[DiagonalProblem]):
     """Divide the gradient by the positive part of the Hessian's diagonal (the paper's DiagH).
 
     Parameters
@@ -33,17 +34,19 @@ class DiagonalHessian(Direction):
 
     floor: float = 0.1
 
+    needs: ClassVar[tuple[str, ...]] = ("value_and_gradient", "hessian_diagonal")
+
     def __post_init__(self) -> None:
         if not 0.0 < self.floor <= 1.0:
             raise ValueError(f"floor={self.floor!r} must be above 0 and at most 1")
 
-    def start(self, problem: Problem, X: Array) -> Descent:
+    def start(self, problem: DiagonalProblem, X: Array) -> Descent[DiagonalProblem]:
         """Nothing to prepare: the diagonal is asked for at every X."""
-        return _Diagonal(problem, self.floor)
+        return _DiagonalDescent(problem, self.floor)
 
 
-class _Diagonal(Descent):
-    def __init__(self, problem: Problem, floor: float) -> None:
+class _DiagonalDescent(Descent[DiagonalProblem]):
+    def __init__(self, problem: DiagonalProblem, floor: float) -> None:
         super().__init__(problem)
         self._floor = floor
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from closeknit.minimize.attractive import AttractiveSolver
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.problem import Array, Problem
-from closeknit.minimize.spectral import Spectral
+from closeknit.minimize.problem import Array, AttractiveProblem
+from closeknit.minimize.spectral import SpectralDescent
 
 __all__ = ["FixedPoint"]
 
 
 @dataclass(frozen=True)
-class FixedPoint(Direction):
+class FixedPoint(Direction[AttractiveProblem]):
     """Divide each point's gradient by its attractive degree: the spectral direction at κ = 0.
 
     The iteration X ← (D⁺)⁻¹(D⁺ − L)X of the first elastic embedding paper (2010), as a direction.
@@ -28,6 +29,8 @@ class FixedPoint(Direction):
            [1.8]])
     """
 
-    def start(self, problem: Problem, X: Array) -> Descent:
+    needs: ClassVar[tuple[str, ...]] = ("value_and_gradient", "attractive_weights")
+
+    def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
         """Take the degrees at X."""
-        return Spectral(problem, AttractiveSolver(problem, X, n_neighbors=0, refresh=1))
+        return SpectralDescent(problem, AttractiveSolver(problem, X, n_neighbors=0, refresh=1))

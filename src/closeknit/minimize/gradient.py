@@ -12,7 +12,7 @@ __all__ = ["Gradient"]
 
 
 @dataclass(frozen=True)
-class Gradient(Direction):
+class Gradient(Direction[Problem]):
     """Steepest descent, P = −G.
 
     Examples
@@ -26,11 +26,11 @@ class Gradient(Direction):
 
     natural_step: ClassVar[bool] = False
 
-    def start(self, problem: Problem, X: Array) -> Descent:
+    def start(self, problem: Problem, X: Array) -> Descent[Problem]:
         """Nothing to prepare."""
-        return _Steepest(problem)
+        return _GradientDescent(problem)
 
 
-class _Steepest(Descent):
+class _GradientDescent(Descent[Problem]):
     def propose(self, X: Array, gradient: Array) -> Array:
         return -gradient

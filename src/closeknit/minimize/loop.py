@@ -1,283 +1,241 @@
-"""The loop: direction × step, until one of the reasons to stop."""
+"""The loop: direction × step, stage by stage, until one of the reasons to stop."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closeknit.linalg import norm
+from closeknit.linalg import inner, norm
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.directions import resolve_direction
-from closeknit.minimize.history import History
-from closeknit.minimize.line import Line, Sample
+from closeknit.minimize.directions import resolve_direction, resolve_step
 from closeknit.minimize.problem import Array, Point, Problem
-from closeknit.minimize.progress import Progress, State
-from closeknit.minimize.steps import Step, resolve_step
+from closeknit.minimize.results import History, Path, Record, Result, State, StopReason
+from closeknit.minimize.schedule import Convergence, ProblemAt, Schedule, Stage, Stop
+from closeknit.minimize.steps import Line, Sample, Step
+from closeknit.progress import log, report
 
-__all__ = ["Callback", "Limits", "Result", "Run", "check_start", "minimize"]
+__all__ = ["Callback", "run_schedule"]
 
+#: Called after every iteration; a true return value stops.
 Callback = Callable[[State], object]
 
+#: Reasons after which no further stage begins.
+_ENDS_ALL = (StopReason.TIME_LIMIT, StopReason.CALLBACK, StopReason.INTERRUPTED)
 
-@dataclass(frozen=True)
-class Result:
-    """The outcome of a minimisation.
 
-    Attributes
+def run_schedule(
+    schedule: Schedule,
+    problem_at: ProblemAt,
+    X0: ArrayLike,
+    direction: str | Direction[Any] = "spectral",
+    step: str | Step = "auto",
+    *,
+    stop: Stop | None = None,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+) -> Path:
+    """Minimise in stages, each from where the one before it ended.
+
+    The direction's factor is kept as long as stages minimise the same problem, since the attractive
+    weights do not depend on λ; the step starts afresh in each stage.
+
+    Parameters
     ----------
-    X : ndarray of shape (n_samples, n_components)
-        The best positions found; with momentum the last.
-    value, gradient_norm : float
-        The objective there, and the Frobenius norm of its gradient.
-    n_iter, n_evaluations : int
-    seconds : float
-    stopped_because : str
-        ``"tol"``, ``"gradient_tol"``, ``"max_iter"``, ``"time_limit"`` or ``"callback"`` after the
-        parameter that stopped it; ``"no further decrease"`` if the line search found none, at a
-        minimum to rounding; ``"interrupted"`` after Ctrl-C.
-    history : History
+    schedule : Schedule
+    problem_at : callable
+        Gives the problem for a λ, such as an objective's ``at`` method.
+    X0 : array-like of shape (n_samples, n_components)
+        Start of the first stage; never modified.
+    direction, step, callback
+        As for :func:`minimize`.
+    stop : Stop or None, default=None
+        When a stage has converged; None is :class:`Convergence` with the direction's tolerance.
+    time_limit : float, optional
+        Seconds for all stages together.
+
+    Returns
+    -------
+    Path
+        With a result for each stage; after Ctrl-C, too.
 
     Examples
     --------
-    >>> from closeknit.minimize import Springs, minimize
-    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
-    >>> result = minimize(springs, [[5.0], [5.0]], max_iter=2)
-    >>> result.stopped_because, result.n_iter
-    ('max_iter', 2)
+    >>> from closeknit.minimize import Schedule, Springs, Stage, run_schedule
+    >>> weights, targets = [[0, 1], [1, 0]], [[0.0], [3.0]]
+    >>> schedule = Schedule((Stage(0.1, max_iter=5), Stage(lambda X: 1.0, max_iter=100)))
+    >>> path = run_schedule(schedule, lambda lam: Springs(weights, targets, lam), [[5.0], [5.0]])
+    >>> path.lams, path.X.round(2).ravel(), int(path.history.stage[-1])
+    (array([0.1, 1. ]), array([1.2, 1.8]), 1)
     """
+    X = np.array(X0, dtype=np.float64, order="C")
+    if X.ndim != 2 or X.size == 0:
+        raise ValueError(f"X0 must have shape (n_samples, n_components), got {X.shape}")
+    if not np.isfinite(X).all():
+        raise ValueError("X0 contains NaN or infinity")
+    if not schedule.stages:
+        raise ValueError("a schedule needs at least one stage")
+    if time_limit is not None and not time_limit >= 0.0:
+        raise ValueError(f"time_limit={time_limit!r} must be at least 0")
+    chosen = resolve_direction(direction)
+    run = _Run(
+        chosen,
+        resolve_step(step, chosen.preferred_step),
+        stop or Convergence(chosen.default_tol, patience=chosen.patience),
+        time_limit,
+        callback,
+    )
+    return run.follow(schedule.stages, problem_at, X)
 
-    X: Array
-    value: float
-    gradient_norm: float
-    n_iter: int
-    n_evaluations: int
-    seconds: float
-    stopped_because: str
-    history: History
 
+@dataclass
+class _Run:
+    """One pass through a schedule: counts, and keeps the best point of the current stage."""
 
-@dataclass(frozen=True)
-class Limits:
-    """When to stop; see :func:`minimize`."""
-
-    max_iter: int
-    tol: float
-    gradient_tol: float
+    direction: Direction[Any]
+    step: Step
+    stop: Stop
     time_limit: float | None
+    callback: Callback | None
+    started: float = field(default_factory=time.perf_counter)
+    total: int = 0  # iterations at most, over all stages
+    iterations: int = 0
+    evaluations: int = 0
+    number: int = 0  # of the stage
+    lam: float | None = None
+    descent: Descent[Any] | None = None
+    best: Point | None = None
+    records: list[Record] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        if self.max_iter < 0:
-            raise ValueError(f"max_iter={self.max_iter!r} must be at least 0")
-        for name in ("tol", "gradient_tol", "time_limit"):
-            limit = getattr(self, name)
-            if limit is not None and not limit >= 0.0:
-                raise ValueError(f"{name}={limit!r} must be at least 0")
-
-    def reached(self, state: State, values: list[float], patience: int) -> str | None:
-        """Name a limit that is reached, if any; `values` are those of all iterates so far."""
-        if state.gradient_norm <= self.gradient_tol:
-            return "gradient_tol"
-        if len(values) > patience:
-            # All of the last ones, because what swings may come by the same value twice.
-            low, high = min(values[-1 - patience :]), max(values[-1 - patience :])
-            if high - low <= patience * self.tol * max(abs(low), abs(high)):
-                return "tol"
-        if state.iteration >= self.max_iter:
-            return "max_iter"
-        if self.time_limit is not None and state.seconds >= self.time_limit:
-            return "time_limit"
-        return None
-
-
-class Run:
-    """One minimisation: counts, remembers the best point, and knows why it stopped.
-
-    Kept apart from :func:`minimize` so that a homotopy can hand one :class:`Descent`, with its
-    factor, from run to run.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        direction: Direction,
-        step: Step,
-        limits: Limits,
-        callback: Callback | None = None,
-        progress: Progress | None = None,
-        lam: float | None = None,
-    ) -> None:
-        self._problem = problem
-        self._direction = direction
-        self._step = step
-        self._limits = limits
-        self._callback = callback
-        self._progress = progress
-        self._lam = lam
-        self._started = time.perf_counter()
-        self._evaluations = 0
-        self._records: list[tuple[int, int, float, float, float, float]] = []
-        self._best: Point | None = None
-        self._state: State | None = None
-        self.descent: Descent | None = None
-
-    def minimize(self, X0: Array, descent: Descent | None = None) -> Result:
-        """Run from X0, which stays as it is; `descent` brings the memory of an earlier run."""
-        self.descent = descent
+    def follow(self, stages: Sequence[Stage], problem_at: ProblemAt, start: Array) -> Path:
+        """Go through the stages, as far as nothing stops it."""
+        X, made_by = start, None
+        lams: list[float] = []
+        results: list[Result] = []
+        reason = StopReason.END_OF_PATH
+        self.total = sum(map(attrgetter("max_iter"), stages))
         try:
-            reason = self._descend(X0)
-        except KeyboardInterrupt:
-            reason = "interrupted"
-        if self._progress is not None:
-            self._progress.finish(reason, self._state)
-        return self._result(X0, reason)
+            for self.number, stage in enumerate(stages):
+                self.lam = stage.lam(X) if callable(stage.lam) else stage.lam
+                if stage.restart and not X.std() > start.std():
+                    X = start
+                make = stage.problem_at or problem_at
+                problem = make(self.lam)
+                self.direction.check(problem)
+                if make is not made_by:
+                    self.descent = None
+                elif self.descent is not None:
+                    self.descent.follow(problem)
+                results.append(self._minimize(problem, stage, X))
+                lams.append(np.nan if self.lam is None else self.lam)
+                X, made_by = results[-1].X, make
+                if results[-1].stopped_because in _ENDS_ALL:
+                    reason = results[-1].stopped_because
+                    break
+        except KeyboardInterrupt:  # between two stages
+            if not results:
+                raise
+            reason = StopReason.INTERRUPTED
+        last = results[-1].stopped_because if reason is StopReason.END_OF_PATH else reason
+        log("optimisation: %d iterations; %s", self.iterations, last.text)
+        return Path(np.array(lams), tuple(results), reason)
 
-    def _descend(self, X0: Array) -> str:
-        point = Point(X0, *self._evaluate(X0))
-        start = Sample(float("nan"), point, 0.0)
-        if not start.finite:
+    def _minimize(self, problem: Problem, stage: Stage, X0: Array) -> Result:
+        """Run one stage; an interrupt keeps what it has reached."""
+        began, evaluations = time.perf_counter(), self.evaluations
+        self.records, self.best = [], None
+        try:
+            reason = self._descend(problem, stage, X0)
+        except KeyboardInterrupt:
+            reason = StopReason.INTERRUPTED
+        best = self.best
+        return Result(
+            X=X0.copy() if best is None else best.X.copy(),
+            value=np.nan if best is None else best.value,
+            gradient_norm=np.nan if best is None else norm(best.gradient),
+            n_iter=max(0, len(self.records) - 1),
+            n_evaluations=self.evaluations - evaluations,
+            seconds=time.perf_counter() - began,
+            stopped_because=reason,
+            history=History.from_records(self.records),
+        )
+
+    def _descend(self, problem: Problem, stage: Stage, X0: Array) -> StopReason:
+        def evaluate(X: Array) -> Point:
+            self.evaluations += 1
+            value, gradient = problem.value_and_gradient(X)
+            attractive, repulsive = getattr(value, "parts", (np.nan, np.nan))
+            return Point(X, float(value), gradient, attractive, repulsive)
+
+        sample = Sample(np.nan, evaluate(X0), 0.0)
+        if not sample.finite:
             raise ValueError(
-                f"the objective is not finite at X0 (its value is {point.value}); "
+                f"the objective is not finite at X0 (its value is {sample.value}); "
                 "start from other positions, for example smaller ones"
             )
-        state = self._accept(start)
-        search = self._step.start(self._direction.natural_step)
-        values = [point.value]
-        patience = self._direction.patience
-        while (reason := self._limits.reached(state, values, patience)) is None:
-            descent = self._prepare(point.X)
-            sample = search.search(self._line(descent, point))
-            if sample is None and descent.reset():
-                search = self._step.start(self._direction.natural_step)
-                sample = search.search(self._line(descent, point))
-            if sample is None:
-                return "no further decrease"
+        natural = self.direction.natural_step
+        search, converged = self.step.start(natural), (stage.stop or self.stop).start()
+        state = self._accept(sample)
+        while (reason := converged(state)) is None:
+            if len(self.records) > stage.max_iter:
+                return StopReason.MAX_ITER
+            if self.time_limit is not None and state.seconds >= self.time_limit:
+                return StopReason.TIME_LIMIT
             point = sample.point
-            values.append(point.value)
+            if self.descent is None:  # only now: it may have to factorise
+                self.descent = self.direction.start(problem, point.X)
+            for again in (False, True):
+                towards = self.descent.step_towards(point.X, point.gradient)
+                origin = Sample(0.0, point, inner(towards, point.gradient))
+                found = search.search(Line(evaluate, origin, towards))
+                if found is not None or again or not self.descent.reset():
+                    break
+                search = self.step.start(natural)
+            if found is None:
+                return StopReason.NO_DECREASE
+            sample = found
+            self.iterations += 1
             state = self._accept(sample)
-            if self._callback is not None and self._callback(state):
-                return "callback"
+            if self.callback is not None and self.callback(state):
+                return StopReason.CALLBACK
         return reason
-
-    def _prepare(self, X: Array) -> Descent:
-        """Start the direction when the first one is needed: it may have to factorise."""
-        if self.descent is None:
-            self.descent = self._direction.start(self._problem, X)
-        return self.descent
-
-    def _line(self, descent: Descent, point: Point) -> Line:
-        towards = descent.step_towards(point.X, point.value, point.gradient)
-        return Line(self._evaluate, point, towards)
-
-    def _evaluate(self, X: Array) -> tuple[float, Array]:
-        self._evaluations += 1
-        return self._problem.value_and_gradient(X)
 
     def _accept(self, sample: Sample) -> State:
         """Record an iterate; all of it or, at an interrupt, nothing."""
         point = sample.point
         X = point.X.view()
         X.flags.writeable = False
-        seconds = time.perf_counter() - self._started
-        length = norm(point.gradient)
-        done = len(self._records)
         state = State(
-            done, self._evaluations, seconds, X, point.value, length, sample.step, self._lam
+            iteration=self.iterations,
+            evaluations=self.evaluations,
+            seconds=time.perf_counter() - self.started,
+            X=X,
+            value=point.value,
+            gradient_norm=norm(point.gradient),
+            step=sample.step,
+            lam=self.lam,
+            stage=self.number,
         )
-        lower = self._best is None or point.value < self._best.value
-        if lower or not self._direction.monotone:
-            self._best = point
-        self._state = state
-        self._records.append((done, self._evaluations, seconds, point.value, length, sample.step))
-        if self._progress is not None:
-            self._progress.show(state)
+        if self.best is None or point.value < self.best.value or not self.direction.monotone:
+            self.best = point
+        self.records.append(
+            Record(
+                iteration=state.iteration,
+                stage=state.stage,
+                lam=np.nan if state.lam is None else state.lam,
+                evaluations=state.evaluations,
+                seconds=state.seconds,
+                objective=state.value,
+                attractive=point.attractive,
+                repulsive=point.repulsive,
+                gradient_norm=state.gradient_norm,
+                step=state.step,
+            )
+        )
+        report("optimisation", state.iteration, self.total, state)
         return state
-
-    def _result(self, X0: Array, reason: str) -> Result:
-        best = self._best
-        return Result(
-            X=X0.copy() if best is None else best.X.copy(),
-            value=float("nan") if best is None else best.value,
-            gradient_norm=float("nan") if best is None else norm(best.gradient),
-            n_iter=max(0, len(self._records) - 1),
-            n_evaluations=self._evaluations,
-            seconds=time.perf_counter() - self._started,
-            stopped_because=reason,
-            history=History.from_records(self._records),
-        )
-
-
-def check_start(X0: ArrayLike) -> Array:
-    """Return X0 as a float64 array that is ours, or say what is wrong with it."""
-    X = np.array(X0, dtype=np.float64, order="C")
-    if X.ndim != 2 or X.size == 0:
-        raise ValueError(f"X0 must have shape (n_samples, n_components), got {X.shape}")
-    if not np.isfinite(X).all():
-        raise ValueError("X0 contains NaN or infinity")
-    return X
-
-
-def minimize(
-    problem: Problem,
-    X0: ArrayLike,
-    direction: str | Direction = "spectral",
-    step: str | Step = "auto",
-    *,
-    max_iter: int = 1000,
-    tol: float = 1e-8,
-    gradient_tol: float = 1e-8,
-    time_limit: float | None = None,
-    callback: Callback | None = None,
-    verbose: bool = False,
-) -> Result:
-    """Minimise a problem from X0.
-
-    Parameters
-    ----------
-    problem : Problem
-        Anything with the methods of :class:`Problem` that the direction needs.
-    X0 : array-like of shape (n_samples, n_components)
-        Start; never modified.
-    direction : str or Direction, default="spectral"
-        ``"gradient"``, ``"fixed-point"``, ``"diagonal-hessian"``, ``"cg"``, ``"lbfgs"``,
-        ``"spectral"``, ``"spectral-minus"``, ``"spectral-lbfgs"``, ``"momentum"``,
-        ``"spectral-momentum"``, or an object.
-    step : {"auto", "backtracking", "wolfe", "fixed"} or Step, default="auto"
-        ``"auto"`` is what the direction prefers: strong Wolfe conditions for conjugate gradients
-        and both L-BFGS, a fixed step for momentum, else backtracking.
-    max_iter : int, default=1000
-    tol : float, default=1e-8
-        Stop when three iterations in a row (twenty with momentum) change the objective, on average,
-        by no more than this share of it.
-    gradient_tol : float, default=1e-8
-        Stop when the gradient's Frobenius norm is no larger.
-    time_limit : float, optional
-        Seconds after which no further iteration begins.
-    callback : callable, optional
-        Called with a :class:`State` after every iteration; a true return value stops.
-    verbose : bool, default=False
-        Print progress to stderr.
-
-    Returns
-    -------
-    Result
-        Always with the best X so far (the last, with momentum), also after Ctrl-C.
-
-    Examples
-    --------
-    >>> from closeknit.minimize import Springs, minimize
-    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
-    >>> result = minimize(springs, [[5.0], [5.0]], direction="spectral-lbfgs")
-    >>> result.X.round(2)
-    array([[1.2],
-           [1.8]])
-    """
-    chosen = resolve_direction(direction)
-    limits = Limits(max_iter, tol, gradient_tol, time_limit)
-    progress = Progress(max_iter, time_limit) if verbose else None
-    steps = resolve_step(step, chosen.preferred_step)
-    run = Run(problem, chosen, steps, limits, callback, progress)
-    return run.minimize(check_start(X0))

@@ -12,20 +12,27 @@ from scipy.sparse import csr_matrix
 
 from closeknit.linalg import Array
 
-__all__ = ["Array", "Point", "Problem", "Springs"]
+__all__ = [
+    "Array",
+    "AttractiveProblem",
+    "CurvedProblem",
+    "DiagonalProblem",
+    "Point",
+    "Problem",
+    "Springs",
+]
 
 
 class Problem(Protocol):
     """A function E of positions X, float64 of shape (n_samples, n_components), at a fixed λ.
 
-    Every direction needs :meth:`value_and_gradient`; those that use a part of the Hessian need the
-    method that gives that part. A model without some part raises ``TypeError`` from its method.
-    Methods must not change X, and may return the same object at every call.
+    A value and a gradient are all that gradient descent, conjugate gradients and L-BFGS need.
+    Directions that use parts of the Hessian need a problem that offers them:
+    :class:`AttractiveProblem`, :class:`DiagonalProblem` or :class:`CurvedProblem`. Methods must not
+    change X, and may return the same object at every call.
 
     Examples
     --------
-    L-BFGS, conjugate gradients and gradient descent are content with a gradient:
-
     >>> import numpy as np
     >>> from closeknit.minimize import minimize
     >>> class Bowl:
@@ -33,15 +40,23 @@ class Problem(Protocol):
     ...         return float(np.cosh(X).sum()), np.sinh(X)
     >>> minimize(Bowl(), [[1.0, -2.0]], "lbfgs").X.round(2) + 0.0
     array([[0., 0.]])
+    >>> minimize(Bowl(), [[1.0, -2.0]], "spectral")
+    Traceback (most recent call last):
+        ...
+    TypeError: SpectralDirection needs attractive weights; this problem offers value and gradient;
+    use 'lbfgs'
     """
 
-    def value(self, X: Array) -> float:
-        """Return E(X)."""
+    def value_and_gradient(self, X: Array) -> tuple[float, Array]:
+        """Return E(X) and its gradient, of X's shape.
+
+        If the value has an attribute ``parts``, the pair (E⁺, E⁻), histories keep it.
+        """
         ...
 
-    def value_and_gradient(self, X: Array) -> tuple[float, Array]:
-        """Return E(X) and its gradient, of X's shape."""
-        ...
+
+class AttractiveProblem(Problem, Protocol):
+    """A problem that knows its attractive part."""
 
     def attractive_weights(self, X: Array) -> csr_matrix:
         """Return the weights of the attractive Laplacian L⁺ at X, so that ∇²E⁺ ≈ 4L⁺ ⊗ I.
@@ -50,9 +65,17 @@ class Problem(Protocol):
         """
         ...
 
+
+class DiagonalProblem(Problem, Protocol):
+    """A problem that knows the diagonal of its Hessian."""
+
     def hessian_diagonal(self, X: Array) -> Array:
         """Return the diagonal of the full Hessian, of X's shape."""
         ...
+
+
+class CurvedProblem(AttractiveProblem, Protocol):
+    """A problem that knows its attractive part and the curvature of its repulsive part."""
 
     def repulsive_curvature(self, X: Array) -> Callable[[Array], Array]:
         """Return V ↦ 8λ L^xx_{i·,i·} V, the positive semidefinite diagonal blocks at X."""
@@ -61,11 +84,21 @@ class Problem(Protocol):
 
 @dataclass(frozen=True)
 class Point:
-    """Positions with what is known of the objective there."""
+    """Positions with what is known of the objective there.
+
+    Attributes
+    ----------
+    X, gradient : ndarray of shape (n_samples, n_components)
+    value : float
+    attractive, repulsive : float
+        E⁺ and E⁻; NaN if the problem does not tell.
+    """
 
     X: Array
     value: float
     gradient: Array
+    attractive: float = float("nan")
+    repulsive: float = float("nan")
 
 
 class Springs:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from closeknit.linalg import check_solver
 from closeknit.minimize.attractive import AttractiveSolver, check_n_neighbors
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.problem import Array, Problem
+from closeknit.minimize.problem import Array, AttractiveProblem
 
-__all__ = ["SpectralDirection"]
+__all__ = ["SpectralDescent", "SpectralDirection"]
 
 
 @dataclass(frozen=True)
-class SpectralDirection(Direction):
+class SpectralDirection(Direction[AttractiveProblem]):
     """Solve (4L⁺ + μI) P = −G with a factorisation that is computed once.
 
     Parameters
@@ -52,13 +53,19 @@ class SpectralDirection(Direction):
     random_state: int = 0
     n_jobs: int | None = -1
 
+    needs: ClassVar[tuple[str, ...]] = ("value_and_gradient", "attractive_weights")
+
     def __post_init__(self) -> None:
         check_n_neighbors(self.n_neighbors, self.refresh)
         check_solver(self.solver)
 
-    def start(self, problem: Problem, X: Array) -> Descent:
+    def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
         """Factorise at X."""
-        solver = AttractiveSolver(
+        return SpectralDescent(problem, self.factorize(problem, X))
+
+    def factorize(self, problem: AttractiveProblem, X: Array) -> AttractiveSolver:
+        """Factorise the attractive Hessian at X."""
+        return AttractiveSolver(
             problem,
             X,
             self.n_neighbors,
@@ -67,17 +74,16 @@ class SpectralDirection(Direction):
             self.random_state,
             self.n_jobs,
         )
-        return Spectral(problem, solver)
 
 
-class Spectral(Descent):
+class SpectralDescent(Descent[AttractiveProblem]):
     """The spectral direction at work; its factor outlives a change of λ."""
 
-    def __init__(self, problem: Problem, solver: AttractiveSolver) -> None:
+    def __init__(self, problem: AttractiveProblem, solver: AttractiveSolver) -> None:
         super().__init__(problem)
         self._solver = solver
 
     def propose(self, X: Array, gradient: Array) -> Array:
         """Two triangular solves."""
-        self._solver.keep_up(self.problem, X)
+        self._solver.update(self.problem, X)
         return -self._solver.solve(gradient)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -10,13 +11,13 @@ from scipy.sparse import csr_matrix
 from closeknit.linalg import conjugate_gradients, same_weights
 from closeknit.minimize.attractive import AttractiveHessian
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.problem import Array, Problem
+from closeknit.minimize.problem import Array, CurvedProblem
 
 __all__ = ["SpectralMinus"]
 
 
 @dataclass(frozen=True)
-class SpectralMinus(Direction):
+class SpectralMinus(Direction[CurvedProblem]):
     """Solve (4L⁺ + 8λL^xx_{i·,i·} + μI) P = −G inexactly by linear conjugate gradients.
 
     The system is new at every X; each solve starts from the previous direction (the paper's SD−,
@@ -41,19 +42,25 @@ class SpectralMinus(Direction):
     tol: float = 0.1
     max_inner: int = 50
 
+    needs: ClassVar[tuple[str, ...]] = (
+        "value_and_gradient",
+        "attractive_weights",
+        "repulsive_curvature",
+    )
+
     def __post_init__(self) -> None:
         if not 0.0 < self.tol < 1.0:
             raise ValueError(f"tol={self.tol!r} must lie between 0 and 1")
         if self.max_inner < 1:
             raise ValueError(f"max_inner={self.max_inner!r} must be at least 1")
 
-    def start(self, problem: Problem, X: Array) -> Descent:
+    def start(self, problem: CurvedProblem, X: Array) -> Descent[CurvedProblem]:
         """Begin without a previous direction."""
-        return _InexactNewton(problem, self)
+        return _SpectralMinusDescent(problem, self)
 
 
-class _InexactNewton(Descent):
-    def __init__(self, problem: Problem, rule: SpectralMinus) -> None:
+class _SpectralMinusDescent(Descent[CurvedProblem]):
+    def __init__(self, problem: CurvedProblem, rule: SpectralMinus) -> None:
         super().__init__(problem)
         self._rule = rule
         self._previous: Array | None = None

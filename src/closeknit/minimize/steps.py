@@ -1,19 +1,86 @@
-"""How far to go along a direction: Armijo backtracking, the strong Wolfe conditions, a fixed step.
+"""How far to go along a direction: Armijo backtracking, or a fixed step.
 
 A step is a small frozen object; ``step.start(natural)`` gives a line search with the memory of
 one run, whose ``search`` returns the accepted sample or None if the objective falls no further.
+The strong Wolfe conditions are in wolfe.py.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from closeknit.minimize.line import Line, Sample
+from closeknit.linalg import inner, norm
+from closeknit.minimize.problem import Array, Point
 
-__all__ = ["Backtracking", "FixedStep", "LineSearch", "Step", "StrongWolfe", "resolve_step"]
+__all__ = ["Backtracking", "FixedStep", "Line", "LineSearch", "Sample", "Step"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """φ(α) = E(X + αP) at one step α, with its slope φ'(α)."""
+
+    step: float
+    point: Point
+    slope: float
+
+    @property
+    def value(self) -> float:
+        """φ(α)."""
+        return self.point.value
+
+    @property
+    def finite(self) -> bool:
+        """Whether the value and the whole gradient are finite."""
+        return bool(np.isfinite(self.point.value) and np.isfinite(self.point.gradient).all())
+
+
+@dataclass(frozen=True)
+class Line:
+    """φ(α) = E(X + αP) for α ≥ 0, starting at a known point.
+
+    Value and gradient are always taken together: most first trials are accepted and then need the
+    gradient anyway, and both share the kernel sums that cost the time.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Gives the objective and its gradient at X.
+    origin : Sample
+        φ at α = 0.
+    direction : ndarray of shape (n_samples, n_components)
+        P.
+    """
+
+    evaluate: Callable[[Array], Point]
+    origin: Sample
+    direction: Array
+
+    def at(self, step: float) -> Sample:
+        """Evaluate φ and φ' at `step`."""
+        point = self.evaluate(self.origin.point.X + step * self.direction)
+        return Sample(step, point, inner(self.direction, point.gradient))
+
+    def decreases(self, sample: Sample, sufficient: float) -> bool:
+        """Whether the first Wolfe condition φ(α) ≤ φ(0) + c α φ'(0) holds, and φ really fell."""
+        start = self.origin
+        bound = start.value + sufficient * sample.step * start.slope
+        return sample.finite and sample.value <= bound and sample.value < start.value
+
+    def resolves(self, length: float) -> bool:
+        """Whether a move of `length` along the line changes X and can change φ beyond rounding."""
+        start = self.origin
+        eps = float(np.finfo(np.float64).eps)
+        moved = length * np.abs(self.direction).max() > eps * np.abs(start.point.X).max()
+        return bool(moved and length * abs(start.slope) > eps * abs(start.value))
+
+    def unit_step(self) -> float:
+        """Return the step that moves X by one in Frobenius norm."""
+        length = norm(self.direction)
+        return 1.0 / length if length > 0.0 else 1.0
 
 
 class LineSearch(ABC):
@@ -31,8 +98,7 @@ class Step(ABC):
     --------
     A step of one's own, always α = 0.1:
 
-    >>> from closeknit.minimize import Springs, Step, minimize
-    >>> from closeknit.minimize.steps import LineSearch
+    >>> from closeknit.minimize import LineSearch, Springs, Step, minimize
     >>> class Tenth(Step):
     ...     def start(self, natural):
     ...         return TenthSearch()
@@ -94,10 +160,10 @@ class Backtracking(Step):
 
     def start(self, natural: bool) -> LineSearch:
         """Begin a run with α = 1, or with a move of unit length if that scale means nothing."""
-        return _Backtrack(self, 1.0 if natural else None)
+        return _BacktrackingSearch(self, 1.0 if natural else None)
 
 
-class _Backtrack(LineSearch):
+class _BacktrackingSearch(LineSearch):
     def __init__(self, rule: Backtracking, first: float | None) -> None:
         self._rule = rule
         self._trial = first
@@ -124,107 +190,7 @@ class _Backtrack(LineSearch):
 
 
 @dataclass(frozen=True)
-class StrongWolfe(Step):
-    """Bracket and interpolate until both strong Wolfe conditions hold.
-
-    Algorithms 3.5 and 3.6 of Nocedal and Wright (2006) with cubic interpolation. If rounding leaves
-    no such step, the best step with sufficient decrease is taken.
-
-    Parameters
-    ----------
-    c1 : float, default=1e-4
-        Sufficient decrease, ``φ(α) ≤ φ(0) + c1 α φ'(0)``.
-    c2 : float, default=0.9
-        Curvature, ``|φ'(α)| ≤ c2 |φ'(0)|``; 0.9 suits L-BFGS, 0.1 conjugate gradients.
-    max_trials : int, default=25
-        Evaluations after which the best step so far is taken.
-
-    Examples
-    --------
-    >>> from closeknit.minimize import Springs, StrongWolfe, minimize
-    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
-    >>> minimize(springs, [[5.0], [5.0]], direction="cg", step=StrongWolfe(c2=0.1)).X.round(2)
-    array([[1.2],
-           [1.8]])
-    """
-
-    c1: float = 1e-4
-    c2: float = 0.9
-    max_trials: int = 25
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.c1 < self.c2 < 1.0:
-            raise ValueError(f"c1={self.c1!r} and c2={self.c2!r} must satisfy 0 < c1 < c2 < 1")
-        if self.max_trials < 1:
-            raise ValueError(f"max_trials={self.max_trials!r} must be at least 1")
-
-    def start(self, natural: bool) -> LineSearch:
-        """Begin a run; without a natural scale each first trial expects the last decrease again."""
-        return _Wolfe(self, natural)
-
-
-class _Wolfe(LineSearch):
-    def __init__(self, rule: StrongWolfe, natural: bool) -> None:
-        self._rule = rule
-        self._natural = natural
-        self._last: tuple[float, float] | None = None  # accepted step, slope at its start
-
-    def search(self, line: Line) -> Sample | None:
-        rule, origin = self._rule, line.origin
-        low, step = origin, self._first(line)
-        high: Sample | None = None
-        for _ in range(rule.max_trials):
-            trial = line.at(step)
-            if not line.decreases(trial, rule.c1) or trial.value >= low.value:
-                high = trial
-            else:
-                forward = high is None or high.step > low.step
-                if (trial.slope >= 0.0) == forward:  # the minimum lies behind the trial
-                    high = low
-                low = trial
-                if abs(trial.slope) <= -rule.c2 * origin.slope:
-                    break
-            if high is None:
-                step = _extrapolate(origin, low)
-            elif line.resolves(abs(high.step - low.step)):
-                step = _interpolate(low, high)
-            else:
-                break
-        if low is origin:
-            return None
-        self._last = (low.step, origin.slope)
-        return low
-
-    def _first(self, line: Line) -> float:
-        if self._natural:
-            return 1.0
-        if self._last is None:
-            return line.unit_step()
-        step, slope = self._last
-        return step * float(np.clip(slope / line.origin.slope, 0.1, 10.0))
-
-
-def _extrapolate(origin: Sample, low: Sample) -> float:
-    """Go on to where the secant of φ' vanishes, by a factor from 2 to 10."""
-    remaining = 1.0 - low.slope / origin.slope
-    return low.step * (float(np.clip(1.0 / remaining, 2.0, 10.0)) if remaining > 0.0 else 10.0)
-
-
-def _interpolate(low: Sample, high: Sample) -> float:
-    """Minimise the cubic through both samples, staying a tenth of the interval inside."""
-    width = high.step - low.step
-    share = 0.1
-    if high.finite:
-        mean = (high.value - low.value) / width
-        theta = low.slope + high.slope - 3.0 * mean
-        root = np.sqrt(max(0.0, theta * theta - low.slope * high.slope)) * np.sign(width)
-        bottom = high.slope - low.slope + 2.0 * root
-        share = 1.0 - (high.slope + root - theta) / bottom if bottom != 0.0 else 0.5
-    return low.step + width * (float(np.clip(share, 0.1, 0.9)) if np.isfinite(share) else 0.5)
-
-
-@dataclass(frozen=True)
-class FixedStep(Step):
+class FixedStep(Step, LineSearch):
     """Always take the same step, uphill or down; what momentum wants.
 
     Parameters
@@ -248,31 +214,9 @@ class FixedStep(Step):
 
     def start(self, natural: bool) -> LineSearch:
         """Begin a run; nothing is remembered."""
-        return _Fixed(self.step)
-
-
-class _Fixed(LineSearch):
-    def __init__(self, step: float) -> None:
-        self._step = step
+        return self
 
     def search(self, line: Line) -> Sample | None:
-        sample = line.at(self._step)
+        """Take the step, unless the objective is not finite there."""
+        sample = line.at(self.step)
         return sample if sample.finite else None
-
-
-def resolve_step(step: str | Step, preferred: Step) -> Step:
-    """Turn a name into a step rule; ``"auto"`` takes what the direction prefers."""
-    if isinstance(step, Step):
-        return step
-    if step == "auto":
-        return preferred
-    if step == "backtracking":
-        return Backtracking()
-    if step == "wolfe":
-        return StrongWolfe()
-    if step == "fixed":
-        return FixedStep()
-    raise ValueError(
-        f"unknown step {step!r}; use 'auto', 'backtracking', 'wolfe', 'fixed' "
-        "or an object such as closeknit.minimize.Backtracking()"
-    )

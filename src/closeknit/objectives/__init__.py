@@ -10,20 +10,24 @@
 come from :mod:`closeknit.repulsion`.
 """
 
-from closeknit.objectives.base import AtLambda, Objective
-from closeknit.objectives.elastic import ElasticEmbedding, EpanechnikovEmbedding
+from closeknit.objectives.base import AtLambda, Attraction, Objective, Value
+from closeknit.objectives.normalized import TSNE, SymmetricSNE
 from closeknit.objectives.sne import SNE
-from closeknit.objectives.ssne import SymmetricSNE
-from closeknit.objectives.tee import TElasticEmbedding
-from closeknit.objectives.tsne import TSNE
+from closeknit.objectives.unnormalized import (
+    ElasticEmbedding,
+    EpanechnikovEmbedding,
+    TElasticEmbedding,
+)
 
 __all__ = [
     "SNE",
     "TSNE",
     "AtLambda",
+    "Attraction",
     "ElasticEmbedding",
     "EpanechnikovEmbedding",
     "Objective",
     "SymmetricSNE",
     "TElasticEmbedding",
+    "Value",
 ]

@@ -10,19 +10,102 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from math import nan
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
+from closeknit import _core
+from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
 from closeknit.linalg import check_symmetric, with_data
-from closeknit.objectives.attraction import Attraction
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
-__all__ = ["AtLambda", "Objective"]
+__all__ = ["AtLambda", "Attraction", "Objective", "Value"]
 
 Array = NDArray[np.float64]
+
+
+class Value(float):
+    """E = E⁺ + λE⁻, a number that knows its parts.
+
+    Histories keep the parts, so that E can be shown at one λ when λ has changed on the way.
+
+    Parameters
+    ----------
+    value : float
+    parts : tuple of float
+        E⁺ and E⁻.
+
+    Examples
+    --------
+    >>> from closeknit.objectives import Value
+    >>> E = Value(3.0, parts=(1.0, 4.0))
+    >>> E + 1, E.parts
+    (4.0, (1.0, 4.0))
+    """
+
+    parts: tuple[float, float]
+
+    def __new__(cls, value: float, parts: tuple[float, float] = (nan, nan)) -> Self:  # noqa: D102
+        self = super().__new__(cls, value)
+        self.parts = parts
+        return self
+
+
+@dataclass(frozen=True)
+class Attraction:
+    """E⁺ = Σ w⁺ (−log K)(‖x_n − x_m‖²): springs along the edges of a symmetric graph.
+
+    Parameters
+    ----------
+    weights : csr_matrix of shape (n_samples, n_samples)
+        Symmetric, non-negative, zero diagonal. Sums are taken in its precision.
+    kernel : Kernel
+        Student's t gives Σ w log(1 + t), every other kernel Σ w t.
+    n_jobs : int or None, default=-1
+    """
+
+    weights: csr_matrix
+    kernel: Kernel
+    n_jobs: int | None = -1
+
+    @cached_property
+    def _graph(self) -> _core.Graph:
+        return _core.Graph(self.weights)  # checked once, not at every iteration
+
+    def value(self, X: Array, force: Array | None = None) -> float:
+        """Return E⁺; Σ_m w (−log K)' (x_n − x_m), a quarter of its gradient, goes to `force`."""
+        threads = effective_n_jobs(self.n_jobs)
+        positions = X.astype(self.weights.data.dtype, copy=False)
+        return _core.sum_edges(self._graph, positions, self.kernel.code, force, threads)
+
+    def laplacian_weights(self, X: Array) -> csr_matrix:
+        """w⁺ (−log K)' = −K₁ w⁺ at `X`: the weights of L⁺."""
+        if self.kernel.constant_attraction and self.kernel.width == 1.0:
+            return self.weights
+        W = self.weights
+        positions = X.astype(W.data.dtype, copy=False)
+        data = np.empty_like(W.data)
+        threads = effective_n_jobs(self.n_jobs)
+        _core.edge_weights(self._graph, positions, self.kernel.code, data, threads)
+        return with_data(W, data)
+
+    def hessian_diagonal(self, X: Array) -> Array:
+        """4 Σ_m (w' + 2 w'' (x_n − x_m)²), coordinate by coordinate."""
+        degrees = np.asarray(self.laplacian_weights(X).sum(axis=1))
+        if self.kernel.constant_attraction:
+            return np.repeat(4.0 * degrees, X.shape[1], axis=1)
+        W = self.weights.tocoo()
+        gap = X[W.row] - X[W.col]
+        t = np.einsum("ij,ij->i", gap, gap)
+        terms = -(W.data * self.kernel.K21(t))[:, None] * gap**2
+        bend = np.zeros(X.shape)
+        np.add.at(bend, W.row, terms)
+        return 4.0 * degrees + 8.0 * bend
 
 
 class Objective(ABC):
@@ -56,14 +139,13 @@ class Objective(ABC):
         check: bool = True,
     ):
         W = check_symmetric(affinities) if check else affinities
-        self.repulsion: Any = ExactRepulsion(n_jobs) if repulsion is None else repulsion
-        dtype = getattr(self.repulsion, "dtype", np.float64)
-        self.weights = with_data(W, self._scaled(W.data).astype(dtype, copy=False))
+        self.repulsion: Repulsion = ExactRepulsion(n_jobs) if repulsion is None else repulsion
+        self.weights: csr_matrix = with_data(W, self._scaled(W.data, self.repulsion.dtype))
         self.attraction = Attraction(self.weights, self.kernel, n_jobs)
 
-    def _scaled(self, data: Array) -> Array:
-        """Attractive weights from affinities."""
-        return data
+    def _scaled(self, data: Array, dtype: type[np.floating]) -> NDArray[Any]:
+        """Attractive weights from affinities, in the precision of the repulsion."""
+        return data.astype(dtype, copy=False)
 
     @property
     def n_samples(self) -> int:
@@ -86,18 +168,24 @@ class Objective(ABC):
     def repulsive_blocks(self, X: Array) -> Callable[[Array], Array]:
         """V → 8 L^xx V, the positive semidefinite diagonal blocks of E⁻'s Hessian."""
 
+    @abstractmethod
+    def new_point_repulsion(self, X: Array, lam: float) -> float:
+        """Weight of Σ_m K(‖x − x_m‖²) for a new point x whose attractive weights sum to 1."""
+
     def value(self, X: Array, lam: float) -> float:
         """E(X; λ)."""
         X = np.ascontiguousarray(X, dtype=np.float64)
         sums = self.repulsion.values(X, self.kernel)
         return self.attraction.value(X) + lam * self.repulsive_value(sums)
 
-    def value_and_gradient(self, X: Array, lam: float) -> tuple[float, Array]:
+    def value_and_gradient(self, X: Array, lam: float) -> tuple[Value, Array]:
         """E(X; λ) and its gradient 4 L X."""
         X = np.ascontiguousarray(X, dtype=np.float64)
-        attractive, force = self.attraction.value_and_force(X)
+        force = np.empty(X.shape)
+        attractive = self.attraction.value(X, force)
         sums = self.repulsion.sums(X, self.kernel)
-        value = attractive + lam * self.repulsive_value(sums.value)
+        repulsive = self.repulsive_value(sums.value)
+        value = Value(attractive + lam * repulsive, (attractive, repulsive))
         return value, 4.0 * (force + lam * self.repulsive_force(X, sums))
 
     def at(self, lam: float) -> AtLambda:
@@ -116,11 +204,11 @@ class AtLambda:
         """E(X)."""
         return self.objective.value(X, self.lam)
 
-    def value_and_gradient(self, X: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, X: Array) -> tuple[Value, Array]:
         """E(X) and its gradient."""
         return self.objective.value_and_gradient(X, self.lam)
 
-    def attractive_weights(self, X: Array) -> Any:
+    def attractive_weights(self, X: Array) -> csr_matrix:
         """Weights of the attractive Laplacian L⁺ at `X`."""
         return self.objective.attraction.laplacian_weights(np.ascontiguousarray(X))
 

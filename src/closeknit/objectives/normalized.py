@@ -1,17 +1,19 @@
-"""Normalised symmetric models: E⁻ = log Σ K over all pairs."""
+"""Normalised symmetric models, E⁻ = log Σ K over all pairs: s-SNE and t-SNE."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
+from closeknit.kernels import GAUSSIAN, STUDENT, Kernel, student
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import PairSums
 
-__all__ = ["NormalizedObjective"]
+__all__ = ["TSNE", "NormalizedObjective", "SymmetricSNE"]
 
 Array = NDArray[np.float64]
 
@@ -22,10 +24,11 @@ class NormalizedObjective(Objective):
     The attractive weights are divided by their sum, so that they are a distribution P.
     """
 
-    def _scaled(self, data: Array) -> Array:
+    def _scaled(self, data: Array, dtype: type[np.floating]) -> NDArray[Any]:
         if not len(data):
             raise ValueError("affinities are all zero: no point has a neighbour")
-        return data / data.sum(dtype=np.float64)
+        total = data.sum(dtype=np.float64)
+        return np.divide(data, total, out=np.empty(len(data), dtype), casting="same_kind")
 
     @property
     def entropy(self) -> float:
@@ -39,9 +42,12 @@ class NormalizedObjective(Objective):
 
     def repulsive_force(self, X: Array, sums: PairSums) -> Array:
         """Σ_m K' (x_n − x_m) / S."""
-        assert sums.force is not None
         with np.errstate(divide="ignore", invalid="ignore"):  # as above
             return sums.force / sums.value.sum()
+
+    def new_point_repulsion(self, X: Array, lam: float) -> float:
+        """λ n / S: a new point's share of E, times n/2, is Σ q (−log K) + λ (n / S) Σ K."""
+        return float(lam * self.n_samples / self.repulsion.values(X, self.kernel).sum())
 
     def repulsive_diagonal(self, X: Array) -> Array:
         """S''/S − (S'/S)²."""
@@ -60,3 +66,29 @@ class NormalizedObjective(Objective):
             return 8.0 / total * (sums.curvature * V - moved)
 
         return product
+
+
+class SymmetricSNE(NormalizedObjective):
+    """s-SNE: Σ p ‖x_n − x_m‖² + λ log Σ exp(−‖x_n − x_m‖²)  (Cook et al., 2007)."""
+
+    kernel = GAUSSIAN
+
+
+class TSNE(NormalizedObjective):
+    """t-SNE: Σ p log(1 + t) + λ log Σ 1/(1 + t) with t = ‖x_n − x_m‖².
+
+    Van der Maaten and Hinton (2008).
+
+    Parameters
+    ----------
+    affinities, repulsion, n_jobs, check
+        As in :class:`Objective`.
+    dof : float, default=1.0
+        Degrees of freedom of the kernel; see :func:`closeknit.kernels.student`.
+    """
+
+    kernel: Kernel = STUDENT
+
+    def __init__(self, affinities: Any, *, dof: float = 1.0, **options: Any):
+        self.kernel = student(dof)
+        super().__init__(affinities, **options)

@@ -65,11 +65,14 @@ class SNE(Objective):
 
     def repulsive_force(self, X: Array, sums: PairSums) -> Array:
         """½ Σ_m K' (1/S_n + 1/S_m) (x_n − x_m)."""
-        assert sums.force is not None
         with np.errstate(divide="ignore", invalid="ignore"):  # as above
             inverse = 1.0 / sums.value
             other = self.repulsion.sums(X, self.kernel, point_weights=inverse).force
             return 0.5 * (inverse[:, None] * sums.force + other)
+
+    def new_point_repulsion(self, X: Array, lam: float) -> float:
+        """λ times the mean of 1/S_n."""
+        return float(lam * (1.0 / self.repulsion.values(X, self.kernel)).mean())
 
     def repulsive_diagonal(self, X: Array) -> Array:
         """Own and others' S''/S − (S'/S)²."""

@@ -1,4 +1,4 @@
-"""Unnormalised models: E⁻ = Σ w⁻ K over all pairs."""
+"""Unnormalised models, E⁻ = Σ w⁻ K over all pairs: the elastic embedding and its relatives."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from closeknit.kernels import EPANECHNIKOV, GAUSSIAN, STUDENT
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
-__all__ = ["UnnormalizedObjective"]
+__all__ = [
+    "ElasticEmbedding",
+    "EpanechnikovEmbedding",
+    "TElasticEmbedding",
+    "UnnormalizedObjective",
+]
 
 Array = NDArray[np.float64]
 
@@ -39,10 +45,12 @@ class UnnormalizedObjective(Objective):
         n_jobs: int | None = -1,
         check: bool = True,
     ):
+        self._mean_weight = 1.0
         if repulsive_weights is not None:
             if repulsion is not None:
                 raise ValueError("repulsive_weights are summed exactly; leave repulsion out")
             weights = _check_repulsive(repulsive_weights, np.shape(affinities))
+            self._mean_weight = float(weights.sum()) / (len(weights) * (len(weights) - 1))
             repulsion = ExactRepulsion(n_jobs, weights)
         super().__init__(affinities, repulsion=repulsion, n_jobs=n_jobs, check=check)
 
@@ -52,8 +60,11 @@ class UnnormalizedObjective(Objective):
 
     def repulsive_force(self, X: Array, sums: PairSums) -> Array:
         """Σ_m w⁻ K' (x_n − x_m)."""
-        assert sums.force is not None
         return sums.force
+
+    def new_point_repulsion(self, X: Array, lam: float) -> float:
+        """λ times the mean weight w⁻ of a pair."""
+        return lam * self._mean_weight
 
     def repulsive_diagonal(self, X: Array) -> Array:
         """4 Σ_m w⁻ (K' + 2 K'' (x_n − x_m)²)."""
@@ -68,6 +79,28 @@ class UnnormalizedObjective(Objective):
             return 8.0 * (curvature * V - self.repulsion.curvature_product(X, self.kernel, V))
 
         return product
+
+
+class ElasticEmbedding(UnnormalizedObjective):
+    """EE: Σ w⁺ t + λ Σ w⁻ exp(−t) with t = ‖x_n − x_m‖²  (Carreira-Perpiñán, 2010)."""
+
+    kernel = GAUSSIAN
+
+
+class EpanechnikovEmbedding(UnnormalizedObjective):
+    """The elastic embedding with a kernel of finite reach: Σ w⁺ t + λ Σ w⁻ max(0, 1 − t).
+
+    One of the models that section 1 of the partial-Hessian paper suggests. Its gradient jumps where
+    t = 1.
+    """
+
+    kernel = EPANECHNIKOV
+
+
+class TElasticEmbedding(UnnormalizedObjective):
+    """t-EE: Σ w⁺ log(1 + t) + λ Σ w⁻ / (1 + t) with t = ‖x_n − x_m‖²."""
+
+    kernel = STUDENT
 
 
 def _check_repulsive(weights: Any, shape: tuple[int, ...]) -> Array:

@@ -32,7 +32,7 @@ def plot_path(
     Parameters
     ----------
     path : Path or fitted estimator
-        An estimator with several values of λ has a ``path_``.
+        The path must go through several, increasing values of λ.
     labels : array-like of shape (n_samples,), optional
         Colours of the maps, as for :func:`plot_embedding`.
     ax : matplotlib Axes, optional
@@ -77,10 +77,10 @@ def plot_path(
 
 def _check_path(path: Any) -> Path:
     found = getattr(path, "path_", path)
-    if not isinstance(found, Path) or not found.results:
+    if not isinstance(found, Path) or len(found.lams) < 2 or not (np.diff(found.lams) > 0.0).all():
         raise TypeError(
-            f"{type(path).__name__} has no path; pass the result of homotopy, or an estimator "
-            "fitted with several values of lam"
+            f"{type(path).__name__} has no path of increasing λ; pass the result of homotopy, or "
+            "an estimator fitted with several values of lam"
         )
     return found
 

@@ -2,15 +2,23 @@
 
 ::
 
-    Repulsion.sums(X, kernel)   →  Σ_m K, Σ_m K' and Σ_m K'(x_n − x_m) for every n
+    Repulsion.sums(X, kernel)   →  Σ_m K and Σ_m K'(x_n − x_m) for every n
     ExactRepulsion              every pair, O(n²) work, O(n) memory
     GridRepulsion               a grid and FFTs, O(n) work, to a wanted accuracy
 
 The curvature sums of the partial-Hessian strategies are always exact.
 """
 
-from closeknit.repulsion.base import PairSums, Repulsion
+from closeknit.repulsion._potential import Potential
+from closeknit.repulsion.base import CurvatureSums, PairSums, Repulsion
 from closeknit.repulsion.exact import ExactRepulsion
 from closeknit.repulsion.grid import GridRepulsion
 
-__all__ = ["ExactRepulsion", "GridRepulsion", "PairSums", "Repulsion"]
+__all__ = [
+    "CurvatureSums",
+    "ExactRepulsion",
+    "GridRepulsion",
+    "PairSums",
+    "Potential",
+    "Repulsion",
+]

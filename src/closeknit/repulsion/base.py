@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closeknit.kernels import Kernel
 
-__all__ = ["PairSums", "Repulsion"]
+if TYPE_CHECKING:
+    from closeknit.repulsion._potential import Potential
+
+__all__ = ["CurvatureSums", "PairSums", "Repulsion"]
 
 Array = NDArray[np.float64]
 
@@ -23,27 +26,72 @@ class PairSums:
     ----------
     value : ndarray of shape (n_samples,)
         Σ w K(t).
-    slope : ndarray of shape (n_samples,) or None
-        Σ w K'(t).
-    force : ndarray of shape (n_samples, n_components) or None
+    force : ndarray of shape (n_samples, n_components)
         Σ w K'(t) (x_n − x_m).
-    curvature : ndarray of shape (n_samples, n_components) or None
-        Σ w K''(t) (x_n − x_m)², coordinate by coordinate.
     """
 
     value: Array
-    slope: Array | None = None
-    force: Array | None = None
-    curvature: Array | None = None
+    force: Array
+
+
+@dataclass(frozen=True)
+class CurvatureSums(PairSums):
+    """The sums that the Hessian needs as well.
+
+    Attributes
+    ----------
+    value, force
+        As in :class:`PairSums`.
+    slope : ndarray of shape (n_samples,)
+        Σ w K'(t).
+    curvature : ndarray of shape (n_samples, n_components)
+        Σ w K''(t) (x_n − x_m)², coordinate by coordinate.
+    """
+
+    slope: Array
+    curvature: Array
 
 
 class Repulsion(Protocol):
-    """A way to sum a kernel over all pairs."""
+    """A way to sum a kernel over all pairs: what objectives and out-of-sample points need of it.
+
+    Examples
+    --------
+    >>> from closeknit.repulsion import ExactRepulsion, GridRepulsion
+    >>> ExactRepulsion().is_exact, GridRepulsion().is_exact
+    (True, False)
+    """
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every pair is summed, without approximation."""
+        ...
+
+    @property
+    def dtype(self) -> type[np.float32] | type[np.float64]:
+        """The precision that suits the accuracy of the sums, for attractive weights, too."""
+        ...
 
     def values(self, X: Array, kernel: Kernel) -> Array:
         """Σ_m K(‖x_n − x_m‖²) for every n."""
         ...
 
-    def sums(self, X: Array, kernel: Kernel) -> PairSums:
-        """Values, slopes and forces for every n."""
+    def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
+        """Values and forces for every n; `point_weights` multiply the terms of point m."""
+        ...
+
+    def curvatures(
+        self, X: Array, kernel: Kernel, point_weights: Array | None = None
+    ) -> CurvatureSums:
+        """Values, forces, slopes and curvatures for every n."""
+        ...
+
+    def curvature_product(
+        self, X: Array, kernel: Kernel, V: Array, point_weights: Array | None = None
+    ) -> Array:
+        """Σ_m K''(t) (x_n − x_m)² v_m, coordinate by coordinate."""
+        ...
+
+    def potential(self, X: Array, kernel: Kernel) -> Potential | None:
+        """Return x ↦ Σ_m K(‖x − x_m‖²) as an object to be read anywhere; None if that is summed."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +12,16 @@ from numpy.typing import NDArray
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.repulsion.base import PairSums
+from closeknit.repulsion._potential import Potential
+from closeknit.repulsion.base import CurvatureSums, PairSums
 
 __all__ = ["ExactRepulsion"]
 
 Array = NDArray[np.float64]
 
 
-class _Want(IntEnum):
-    """What a pass sums up."""
+class _Wanted(IntEnum):
+    """What a pass over all pairs sums."""
 
     VALUE = 0
     FORCE = 1
@@ -51,49 +53,61 @@ class ExactRepulsion:
     n_jobs: int | None = -1
     pair_weights: Array | None = None
 
+    is_exact: ClassVar[bool] = True
+    dtype: ClassVar[type[np.float64]] = np.float64
+
     def values(self, X: Array, kernel: Kernel) -> Array:
         """Σ_m w K for every n."""
-        return self._run(X, kernel, _Want.VALUE).value
+        return self._run(X, kernel, _Wanted.VALUE)[0]
 
     def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
-        """Values, slopes and forces for every n; `point_weights` multiply the sums' terms."""
-        return self._run(X, kernel, _Want.FORCE, point_weights)
+        """Values and forces for every n; `point_weights` multiply the terms of point m."""
+        value, _, force, _ = self._run(X, kernel, _Wanted.FORCE, point_weights)
+        return PairSums(value, force)
 
-    def curvatures(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
-        """Values, slopes, forces and curvatures for every n."""
-        return self._run(X, kernel, _Want.CURVATURE, point_weights)
+    def curvatures(
+        self, X: Array, kernel: Kernel, point_weights: Array | None = None
+    ) -> CurvatureSums:
+        """Values, forces, slopes and curvatures for every n."""
+        value, slope, force, bend = self._run(X, kernel, _Wanted.CURVATURE, point_weights)
+        return CurvatureSums(value, force, slope, bend)
 
     def curvature_product(
         self, X: Array, kernel: Kernel, V: Array, point_weights: Array | None = None
     ) -> Array:
         """Σ_m w K''(t) (x_n − x_m)² v_m, coordinate by coordinate."""
-        product = self._run(X, kernel, _Want.PRODUCT, point_weights, vectors=V).curvature
-        assert product is not None
-        return product
+        return self._run(X, kernel, _Wanted.PRODUCT, point_weights, vectors=V)[3]
 
     def cross_sums(self, queries: Array, X: Array, kernel: Kernel) -> PairSums:
         """Sums of each query over all points of `X`, for points outside the embedding."""
-        return self._run(X, kernel, _Want.FORCE, queries=queries)
+        value, _, force, _ = self._run(X, kernel, _Wanted.FORCE, queries=queries)
+        return PairSums(value, force)
+
+    def potential(self, X: Array, kernel: Kernel) -> Potential | None:
+        """None: sums at new places are taken over all points."""
+        return None
 
     def _run(
         self,
         X: Array,
         kernel: Kernel,
-        want: _Want,
+        want: _Wanted,
         point_weights: Array | None = None,
         *,
         vectors: Array | None = None,
         queries: Array | None = None,
-    ) -> PairSums:
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return values, slopes, forces and curvatures; what is not wanted is empty."""
         X = np.ascontiguousarray(X, dtype=np.float64)
         at = X if queries is None else np.ascontiguousarray(queries, dtype=np.float64)
         check_shapes(at, X, point_weights, self.pair_weights, vectors)
         n = len(at)
-        forces = want in (_Want.FORCE, _Want.CURVATURE)
+        forces = want in (_Wanted.FORCE, _Wanted.CURVATURE)
+        bends = want in (_Wanted.CURVATURE, _Wanted.PRODUCT)
         value = np.empty(n)
-        slope = np.empty(n) if forces else None
-        force = np.empty(at.shape) if forces else None
-        curvature = np.empty(at.shape) if want in (_Want.CURVATURE, _Want.PRODUCT) else None
+        slope = np.empty(n if want is _Wanted.CURVATURE else 0)
+        force = np.empty(at.shape if forces else (0, 0))
+        curvature = np.empty(at.shape if bends else (0, 0))
         pairs = _core.Pairs(
             X,
             None if queries is None else at,
@@ -105,12 +119,12 @@ class ExactRepulsion:
             pairs,
             kernel.code,
             value,
-            slope,
-            force,
-            curvature,
+            slope if want is _Wanted.CURVATURE else None,
+            force if forces else None,
+            curvature if bends else None,
             effective_n_jobs(self.n_jobs),
         )
-        return PairSums(value, slope, force, curvature)
+        return value, slope, force, curvature
 
 
 def check_shapes(

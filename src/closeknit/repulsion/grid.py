@@ -9,7 +9,7 @@ One scalar potential is enough: the force Σ K'(x_n − x_m) is ∇φ/2, taken o
 value and force belong together exactly, as line searches want. The nodes lie on a fixed lattice
 (multiples of the spacing), so that φ does not depend on where the grid begins, and each point's own
 share is computed in closed form and left out. On wide maps, pairs that are close are summed one by
-one, and the grid need only follow the rest of the kernel, which is smooth (`_taper.py`).
+one, and the grid need only follow the rest of the kernel, which is smooth (`_tapered.py`).
 
 The idea of a grid with FFT is that of Linderman et al. (2019), Fast interpolation-based t-SNE; they
 convolve three or four potentials with polynomial interpolation in a fixed number of boxes.
@@ -28,9 +28,9 @@ from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.exceptions import CloseknitWarning
 from closeknit.kernels import Kernel
-from closeknit.repulsion._plan import Plan, cheapest, plans
+from closeknit.repulsion._grid_plan import GridPlan, cheapest, plans
 from closeknit.repulsion._potential import Box, KernelTransform, Potential
-from closeknit.repulsion.base import PairSums
+from closeknit.repulsion.base import CurvatureSums, PairSums
 from closeknit.repulsion.exact import ExactRepulsion, check_shapes
 
 __all__ = ["GridRepulsion"]
@@ -92,6 +92,11 @@ class GridRepulsion:
         return {**self.__dict__, "_kernels": {}}
 
     @property
+    def is_exact(self) -> bool:
+        """False: the sums are as accurate as wanted."""
+        return False
+
+    @property
     def dtype(self) -> type[np.float32] | type[np.float64]:
         """The precision that the accuracy asks for."""
         return np.float32 if self.accuracy >= _SINGLE else np.float64
@@ -110,22 +115,21 @@ class GridRepulsion:
         return self.exact.values(X, kernel) if sums is None else sums[0]
 
     def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
-        """Values and forces for every n, approximately; NaN if a point is not finite.
-
-        There are no slopes.
-        """
+        """Values and forces for every n, approximately; NaN if a point is not finite."""
         X = _checked(X, point_weights)
         if not np.isfinite(X.sum()):
-            return PairSums(np.full(len(X), np.nan), force=np.full(X.shape, np.nan))
+            return PairSums(np.full(len(X), np.nan), np.full(X.shape, np.nan))
         weights = None if point_weights is None else np.ascontiguousarray(point_weights, float)
         sums = self._sums(X, kernel, weights, forces=True)
         if sums is None:
             return self.exact.sums(X, kernel, point_weights)
         value, gradient = sums
         gradient *= 0.5
-        return PairSums(value, force=gradient)
+        return PairSums(value, gradient)
 
-    def curvatures(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
+    def curvatures(
+        self, X: Array, kernel: Kernel, point_weights: Array | None = None
+    ) -> CurvatureSums:
         """As :meth:`ExactRepulsion.curvatures`, exactly."""
         return self.exact.curvatures(X, kernel, point_weights)
 
@@ -154,7 +158,7 @@ class GridRepulsion:
         plan.add_close_pairs(X, weights, value, slopes, self.accuracy, threads)
         return value, gradient
 
-    def _plan(self, X: Array, kernel: Kernel, whole: bool = False) -> Plan | None:
+    def _plan(self, X: Array, kernel: Kernel, whole: bool = False) -> GridPlan | None:
         """Choose how to sum the kernel, if there is a way that is not too large."""
         n, d = X.shape
         if n == 0 or not 1 <= d <= 3:
@@ -165,12 +169,13 @@ class GridRepulsion:
         if kernel.smooth and farthest > _FARTHEST * kernel.width:
             _warn(f"points lie {farthest:.3g} from the origin, too far for a grid", "Move them")
             return None
-        ways = plans(low, high, kernel, self.accuracy)
-        ways = ways[:1] if whole else ways
-        if not ways:
+        possible = plans(low, high, kernel, self.accuracy)
+        possible = possible[:1] if whole else possible
+        if not possible:
             return None
-        needed = [plan.memory(np.dtype(self.dtype).itemsize) for plan in ways]
-        fitting = [plan for plan, size in zip(ways, needed, strict=True) if size <= self.max_memory]
+        needed = [plan.memory(np.dtype(self.dtype).itemsize) for plan in possible]
+        pairs = zip(possible, needed, strict=True)
+        fitting = [plan for plan, size in pairs if size <= self.max_memory]
         if fitting:
             return cheapest(fitting, X)
         _warn(

@@ -13,9 +13,9 @@ from closeknit import _core
 from closeknit.kernels import STUDENT, Kernel
 from closeknit.repulsion._potential import Box
 from closeknit.repulsion._splines import resolution
-from closeknit.repulsion._taper import Rest
+from closeknit.repulsion._tapered import TaperedKernel
 
-__all__ = ["Plan", "cheapest", "plans"]
+__all__ = ["GridPlan", "cheapest", "plans"]
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ _SAMPLE = 10_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class GridPlan:
     """A grid for a kernel, or for what close pairs leave of it."""
 
     kernel: Kernel
@@ -41,7 +41,7 @@ class Plan:
     @cached_property
     def cells(self) -> NDArray[np.int64] | None:
         """Number of cells along each axis in which close pairs are found, if they are."""
-        if not isinstance(self.kernel, Rest):
+        if not isinstance(self.kernel, TaperedKernel):
             return None
         return _n_cells(self.low, self.high, self.kernel.radius)
 
@@ -53,7 +53,7 @@ class Plan:
     def cost(self, n: int, density: float) -> float:
         """Nanoseconds, roughly."""
         grid = _PER_NODE * self._nodes
-        if not isinstance(self.kernel, Rest):
+        if not isinstance(self.kernel, TaperedKernel):
             return grid
         pairs = density * (3.0 * self.kernel.radius) ** len(self.low)
         return grid + n * (_PER_POINT + _PER_PAIR * pairs)
@@ -69,7 +69,7 @@ class Plan:
     ) -> None:
         """Add what the grid does not see to Σ K and its gradient."""
         kernel = self.kernel
-        if not isinstance(kernel, Rest) or self.cells is None:
+        if not isinstance(kernel, TaperedKernel) or self.cells is None:
             return
         rounding = 2.0**-24 * float((self.high - self.low).max())
         _core.add_close_pairs(
@@ -88,31 +88,31 @@ class Plan:
         return float(np.prod(self.box.padded(self.kernel), dtype=float))
 
 
-def plans(low: Array, high: Array, kernel: Kernel, accuracy: float) -> list[Plan]:
+def plans(low: Array, high: Array, kernel: Kernel, accuracy: float) -> list[GridPlan]:
     """Return the ways to sum a kernel over a map between two corners, a grid alone first."""
     kernels = [kernel]
     if kernel.family == STUDENT.family:
-        kernels += [Rest.of(kernel, radius * kernel.width) for radius in _RADII]
+        kernels += [TaperedKernel.of(kernel, radius * kernel.width) for radius in _RADII]
     found = []
     for part in kernels:
         scale = resolution(part, accuracy)
         if scale is not None:
-            found.append(Plan(part, Box.between(low, high, scale), low, high))
+            found.append(GridPlan(part, Box.between(low, high, scale), low, high))
     return found
 
 
-def cheapest(ways: list[Plan], X: Array) -> Plan:
+def cheapest(possible: list[GridPlan], X: Array) -> GridPlan:
     """Return the plan that should take the least time for the points of a map."""
     n, d = X.shape
-    whole = ways[0]
+    whole = possible[0]
     side = float((whole.high - whole.low).max()) / _CELLS[d]
-    if len(ways) == 1 or side == 0.0 or whole.cost(n, 0.0) < _PER_POINT * n:
+    if len(possible) == 1 or side == 0.0 or whole.cost(n, 0.0) < _PER_POINT * n:
         return whole
     some = np.ascontiguousarray(X[:: -(-n // _SAMPLE)])
     cells = _n_cells(whole.low, whole.high, side)
     crowded = _core.crowding(_core.Cells(whole.low, cells, side), some, 1) * n / len(some)
     density = crowded / side**d
-    return min(ways, key=lambda plan: plan.cost(n, density))
+    return min(possible, key=lambda plan: plan.cost(n, density))
 
 
 def _n_cells(low: Array, high: Array, side: float) -> Any:

@@ -1,4 +1,4 @@
-"""A heavy-tailed kernel as close pairs, summed one by one, and a smooth rest for the grid.
+"""A heavy-tailed kernel as close pairs, summed one by one, and a smooth tail for the grid.
 
 A kernel that reaches everywhere needs a grid padded to twice its length in every direction, with
 the fine spacing that its core asks for. Within a radius r the core is taken away: what stays is
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from closeknit.kernels import Kernel
 
-__all__ = ["Rest"]
+__all__ = ["TaperedKernel"]
 
 Array = NDArray[np.float64]
 
@@ -30,14 +30,14 @@ _ORDER = 3
 
 
 @dataclass(frozen=True)
-class Rest(Kernel):
-    """What is left of a Student kernel for the grid; there is no compiled twin."""
+class TaperedKernel(Kernel):
+    """A Student kernel without its core, smooth enough for a coarse grid; never compiled."""
 
     radius: float = 1.0
 
     @classmethod
-    def of(cls, kernel: Kernel, radius: float) -> Rest:
-        """Take the pairs within a radius away from a kernel."""
+    def of(cls, kernel: Kernel, radius: float) -> TaperedKernel:
+        """Replace the core of a kernel, within a radius, by a polynomial."""
         name = f"{kernel.name} beyond {radius:g}"
         return cls(name, kernel.family, kernel.scale, kernel.power, radius)
 
@@ -48,12 +48,12 @@ class Rest(Kernel):
 
     @property
     def core(self) -> float:
-        """Width of the kernel that it is the rest of."""
+        """Width of the kernel that was tapered."""
         return float(np.sqrt(self.scale / self.power))
 
     @property
     def coefficients(self) -> Array:
-        """The polynomial's."""
+        """Coefficients of the polynomial."""
         steps = np.arange(1.0, _ORDER + 1)
         binomials = np.cumprod(np.append(1.0, (self.power + steps - 1.0) / steps))
         return binomials * (1.0 + self.radius**2 / self.scale) ** -self.power
@@ -70,7 +70,7 @@ class Rest(Kernel):
         return np.where(v > 0.0, -slope / self.K(t), -self.power / (self.scale + t))
 
     def K2(self, t: Any) -> Array:
-        raise TypeError("what is left of a kernel has no curvature")
+        raise TypeError("a tapered kernel has no second derivative")
 
     def _places(self, t: Any) -> tuple[Array, Array]:
         """Return t and v."""

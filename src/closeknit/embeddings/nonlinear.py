@@ -1,0 +1,258 @@
+"""What the nonlinear embeddings share: data → affinities → objective → minimiser → embedding."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closeknit.embeddings._callbacks import (
+    CallbackSupportMixin,
+    each_iteration,
+    with_callbacks,
+)
+from closeknit.embeddings.base import BaseEmbedding, check_number
+from closeknit.embeddings.initialize import initial_embedding
+from closeknit.embeddings.out_of_sample import place
+from closeknit.graphs import affinity_graph
+from closeknit.minimize import (
+    Convergence,
+    Direction,
+    History,
+    Path,
+    Schedule,
+    SpectralLBFGS,
+    StopReason,
+    resolve_direction,
+    run_schedule,
+)
+from closeknit.objectives import Objective
+from closeknit.progress import report, shown
+from closeknit.repulsion import ExactRepulsion, GridRepulsion, Repulsion
+
+__all__ = ["NonlinearEmbedding"]
+
+Array = NDArray[np.float64]
+
+#: Points up to which ``repulsion="auto"`` sums all pairs; about there the grid becomes as fast.
+MAX_POINTS_EXACT = 5000
+#: Points beyond which maps are so wide that the grid takes most of the time and memory.
+_MANY_POINTS = 200_000
+#: Standard deviation below which the grid could not resolve a start.
+_MIN_SPREAD = 0.01
+
+
+class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
+    """An embedding that minimises E⁺ + λE⁻; subclasses choose the objective."""
+
+    #: Whether the affinities are symmetrised before the objective sees them.
+    _symmetric = True
+    #: Words that `lam` may be.
+    _lam_names: tuple[str, ...] = ()
+    #: Accuracy of the grid's forces, for few and for many points. Line searches want more of it
+    #: than momentum does.
+    _accuracy = (0.02, 0.02)
+
+    saved_state: ClassVar[tuple[str, ...]] = (
+        *BaseEmbedding.saved_state,
+        "objective_",
+        "n_iter_",
+        "stopped_because_",
+        "history_",
+        "path_",
+        "lam_",
+        "kernel_",
+        "repulsion_",
+        "new_point_repulsion_",
+    )
+
+    history_: History
+    path_: Path
+    stopped_because_: StopReason
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: float | Sequence[float] = 30.0,
+        affinity: Any = "entropic",
+        metric: str = "euclidean",
+        n_neighbors: int | str | None = "auto",
+        neighbors: Any = "auto",
+        init: Any = "auto",
+        direction: Any = "auto",
+        repulsion: Any = "auto",
+        lam: Any = 1.0,
+        max_iter: int = 1000,
+        tol: Any = "auto",
+        time_limit: float | None = None,
+        callback: Any = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.affinity = affinity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
+        self.init = init
+        self.direction = direction
+        self.repulsion = repulsion
+        self.lam = lam
+        self.max_iter = max_iter
+        self.tol = tol
+        self.time_limit = time_limit
+        self.callback = callback
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @abstractmethod
+    def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
+        """Return the model on the given affinities; `options` are what all models share."""
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Embed the points of `X`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data; distances or a neighbour graph if ``metric="precomputed"``; affinities if
+            ``affinity="precomputed"``.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            Ctrl-C and `time_limit` keep the best embedding so far; see `stopped_because_`.
+        """
+        self._check_parameters()
+        with shown(self.verbose):
+            X = self._validate(X)
+            self.repulsion_ = self._choose_repulsion(X.shape[0])
+            W, self.affinity_estimator_ = affinity_graph(X, self, symmetric=self._symmetric)
+            objective = self._make_objective(
+                W, X, repulsion=self.repulsion_, n_jobs=self.n_jobs, check=False
+            )
+            self.affinities_ = objective.weights
+            report("start")
+            metric = "precomputed" if self.affinity == "precomputed" else self.metric
+            start = initial_embedding(
+                self.init, X, objective.weights, self.n_components, self.random_state, metric
+            )
+            self._minimize(objective, _widened(start, objective))
+        return self
+
+    def _minimize(self, objective: Objective, start: Array) -> None:
+        direction = self.direction
+        if isinstance(direction, str) and direction == "auto":
+            exact = objective.repulsion.is_exact
+            direction = self._suitable_direction(len(start), exact)
+        direction = resolve_direction(direction)
+        tol = direction.default_tol if isinstance(self.tol, str) else self.tol
+        callback = self.callback
+        if getattr(self, "_skl_callbacks", None):
+            callback = each_iteration(self, callback)
+        path = run_schedule(
+            self._make_schedule(objective, direction),
+            objective.at,
+            start,
+            direction,
+            stop=Convergence(tol, patience=direction.patience),
+            time_limit=self.time_limit,
+            callback=callback,
+        )
+        self._keep(objective, path)
+
+    def _keep(self, objective: Objective, path: Path) -> None:
+        """Set the fitted attributes."""
+        last, reason = path.results[-1], path.stopped_because
+        self.path_ = path
+        self.history_ = path.history
+        self.n_iter_ = int(self.history_.iteration.max(initial=0))
+        self.stopped_because_ = last.stopped_because if reason == "end of path" else reason
+        self.embedding_ = last.X
+        self.objective_ = last.value
+        self.lam_ = float(path.lams[-1])
+        self.kernel_ = objective.kernel
+        self.new_point_repulsion_ = objective.new_point_repulsion(last.X, self.lam_)
+
+    def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
+        return Schedule.of(self.lam, self.max_iter)
+
+    def _suitable_direction(self, n_samples: int, exact: bool) -> Direction[Any]:
+        """Return what ``direction="auto"`` stands for, where sums are exact or on a grid."""
+        if exact:
+            return SpectralLBFGS(n_jobs=self.n_jobs)
+        # The strongest five weights of a point make as good a start for L-BFGS as all, and a factor
+        # that fits in memory.
+        return SpectralLBFGS(n_neighbors=5, memory=5, n_jobs=self.n_jobs)
+
+    def _choose_repulsion(self, n_samples: int) -> Repulsion:
+        if hasattr(self.repulsion, "sums"):
+            return self.repulsion
+        if self.repulsion not in ("auto", "exact", "grid"):
+            raise ValueError(
+                f"unknown repulsion {self.repulsion!r}; use 'auto', 'exact', 'grid' or an object "
+                "such as closeknit.repulsion.GridRepulsion(accuracy=0.01)"
+            )
+        if self.repulsion == "grid" and self.n_components > 3:
+            raise ValueError(
+                f"repulsion='grid' serves up to 3 components, not {self.n_components}; use 'exact'"
+            )
+        small = n_samples <= MAX_POINTS_EXACT or self.n_components > 3
+        if self.repulsion == "exact" or (self.repulsion == "auto" and small):
+            return ExactRepulsion(self.n_jobs)
+        return GridRepulsion(self._accuracy[n_samples > _MANY_POINTS], n_jobs=self.n_jobs)
+
+    def _place(self, Q: Any) -> Array:
+        return place(
+            Q,
+            self.embedding_,
+            self.kernel_,
+            self.new_point_repulsion_,
+            self.repulsion_.potential(self.embedding_, self.kernel_),
+            n_jobs=self.n_jobs,
+        )
+
+    def restore_state(self) -> None:
+        """Make what was loaded from a file complete: the file holds a reason as a string."""
+        self.stopped_because_ = StopReason(self.stopped_because_)
+
+    def _check_parameters(self) -> None:
+        check_number("n_components", self.n_components, integer=True, least=1)
+        check_number("max_iter", self.max_iter, integer=True)
+        check_number("tol", self.tol, "auto")
+        check_number("time_limit", self.time_limit, None)
+        if not isinstance(self.lam, str):
+            Schedule.of(self.lam)  # says what is wrong with it
+        elif self.lam not in self._lam_names:
+            names = "".join(f"{name!r}, " for name in self._lam_names)
+            raise ValueError(
+                f"lam={self.lam!r} must be {names}a finite number of at least 0 or an increasing "
+                "list of numbers"
+            )
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(
+                f"callback={self.callback!r} must be None or a function of the state, which may "
+                "return True to stop"
+            )
+
+
+def _widened(start: Array, objective: Objective) -> Array:
+    """Spread a start so far that the grid's forces, which nearly cancel there, point outwards.
+
+    Where the kernel is Gaussian, attraction holds points together with all its strength from the
+    start, and wrong forces would leave them there. (Of a Student kernel any noise makes a map.)
+    """
+    if objective.repulsion.is_exact or not objective.kernel.constant_attraction:
+        return start
+    spread = float(start.std(axis=0).max())
+    return start * (_MIN_SPREAD / spread) if 0.0 < spread < _MIN_SPREAD else start

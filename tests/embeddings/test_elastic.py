@@ -1,0 +1,138 @@
+"""The elastic embedding: its automatic λ, and repulsive weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import pairwise_distances
+
+import closeknit as ck
+from closeknit import objectives
+
+X = np.random.default_rng(0).normal(size=(60, 4)) + np.repeat(np.eye(3, 4) * 6.0, 20, axis=0)
+X.setflags(write=False)
+X_NEW = np.random.default_rng(1).normal(size=(9, 4))
+ELASTIC = [ck.ElasticEmbedding, ck.TElasticEmbedding]
+each_elastic = pytest.mark.parametrize("model", ELASTIC)
+
+
+def make(model, **options):
+    """The estimator with a small perplexity, few iterations and a seed."""
+    options = {"perplexity": 5.0, "random_state": 0, **options}
+    if model is not ck.LaplacianEigenmaps:
+        options.setdefault("max_iter", 15)
+    return model(**options)
+
+
+def refuses(match, model, data=X, **options):
+    with pytest.raises(ValueError, match=match) as error:
+        make(model, **options).fit(data)
+    assert "\n" not in str(error.value).strip()
+    return str(error.value)
+
+
+def objective_of(model, emb):
+    elastic = model is ck.ElasticEmbedding
+    kind = objectives.ElasticEmbedding if elastic else objectives.TElasticEmbedding
+    return kind(emb.affinities_)
+
+
+@each_elastic
+def test_lam_auto_balances_attraction_and_repulsion(model):
+    """λ Σ K = Σ w⁺ at the solution, as for s-SNE and t-SNE."""
+    emb = make(model, max_iter=500, tol=1e-8).fit(X)
+    t = np.square(pairwise_distances(emb.embedding_))
+    K = 1 / (1 + t) if model is ck.TElasticEmbedding else np.exp(-t)
+    np.fill_diagonal(K, 0.0)
+    assert emb.lam_ * K.sum() == pytest.approx(emb.affinities_.sum(), rel=0.02)
+
+
+@each_elastic
+def test_lam_auto_is_a_minimum_of_the_normalized_model(model):
+    """EE at its λ and s-SNE (t-EE and t-SNE) agree: the gradients are proportional."""
+    emb = make(model, max_iter=1000, tol=1e-10).fit(X)
+    twin = objectives.TSNE if model is ck.TElasticEmbedding else objectives.SymmetricSNE
+    objective = twin(emb.affinities_)
+    _, gradient = objective.value_and_gradient(emb.embedding_, 1.0)
+    _, attraction = objective.value_and_gradient(emb.embedding_, 0.0)
+    assert np.linalg.norm(gradient) < 1e-3 * np.linalg.norm(attraction)
+
+
+@each_elastic
+@pytest.mark.parametrize("n", [200, 1000])
+def test_lam_auto_is_good_at_any_number_of_points(model, n, digits, knn_accuracy):
+    """Digits are as far apart with n = 200 as with n = 1000."""
+    Z, y = digits(n)
+    emb = model(perplexity=15.0, random_state=0, max_iter=60).fit(Z)
+    baseline = knn_accuracy(Z, y)
+    assert knn_accuracy(emb.embedding_, y) > baseline - 0.12
+
+
+@each_elastic
+def test_lam_numbers_are_the_paper_s(model):
+    emb = make(model, lam=100.0).fit(X)
+    assert emb.lam_ == 100.0
+    assert len(emb.path_.results) == 1
+
+
+@each_elastic
+def test_finding_lambda_is_a_stage_that_counts(model):
+    """The normalised model at λ = 1, then this one; max_iter is for each."""
+    states = []
+    emb = make(model, max_iter=4, tol=0.0, callback=states.append).fit(X)
+    assert emb.n_iter_ == len(states) == 8
+    np.testing.assert_array_equal(emb.path_.lams, [1.0, emb.lam_])
+    assert [state.stage for state in states] == [0] * 4 + [1] * 4
+    np.testing.assert_array_equal(emb.history_.stage, [0] * 5 + [1] * 5)
+
+
+@each_elastic
+def test_an_early_stop_still_gives_lambda_and_objective(model):
+    """At the positions reached by the normalised model."""
+    emb = make(model, callback=lambda state: True).fit(X)
+    objective = objective_of(model, emb)
+    assert len(emb.path_.results) == 1
+    assert emb.objective_ == pytest.approx(objective.value(emb.embedding_, emb.lam_), rel=1e-12)
+    assert emb.lam_ * objective.value_and_gradient(emb.embedding_, 1.0)[0].parts[1] == (
+        pytest.approx(emb.affinities_.sum(), rel=1e-9)
+    )
+
+
+@each_elastic
+def test_repulsive_weights(model):
+    """Ones, squared distances (the first EE paper) or given."""
+    ones = make(model, lam=10.0, repulsive_weights=np.ones((60, 60))).fit_transform(X)
+    plain = make(model, lam=10.0).fit_transform(X)
+    np.testing.assert_allclose(ones, plain, rtol=1e-4, atol=1e-5)
+    squared = np.square(pairwise_distances(X))
+    by_name = make(model, lam=1.0, repulsive_weights="distances", max_iter=2).fit(X)
+    given = make(model, lam=1.0, repulsive_weights=squared, max_iter=2).fit(X)
+    assert by_name.objective_ == pytest.approx(given.objective_, rel=1e-9)
+    auto = make(model, repulsive_weights="distances").fit(X)
+    assert np.isfinite(auto.embedding_).all()
+    assert np.isfinite(auto.transform(X_NEW)).all()
+
+
+@each_elastic
+def test_the_diagonal_of_repulsive_weights_means_nothing(model):
+    """Neither for the fit nor for new points."""
+    ones = make(model, lam=10.0, repulsive_weights=np.ones((60, 60))).fit(X)
+    none = make(model, lam=10.0, repulsive_weights=np.ones((60, 60)) - np.eye(60)).fit(X)
+    np.testing.assert_array_equal(none.embedding_, ones.embedding_)
+    np.testing.assert_allclose(none.transform(X_NEW), ones.transform(X_NEW), rtol=1e-10)
+
+
+@each_elastic
+def test_repulsive_distances_of_sparse_data(model):
+    dense = make(model, lam=1.0, repulsive_weights="distances", init="eigenmaps").fit(X)
+    S = sparse.csr_matrix(X)
+    thin = make(model, lam=1.0, repulsive_weights="distances", init="eigenmaps").fit(S)
+    assert thin.objective_ == pytest.approx(dense.objective_, rel=1e-4)
+
+
+@each_elastic
+def test_bad_repulsive_weights(model):
+    refuses(r"repulsive_weights='ones' must be", model, repulsive_weights="ones")
+    refuses(r"repulsive_weights have shape", model, repulsive_weights=np.ones((3, 3)))
+    refuses(r"repulsive_weights must be finite", model, repulsive_weights=-np.ones((60, 60)))
