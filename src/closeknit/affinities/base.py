@@ -27,6 +27,18 @@ __all__ = ["BaseAffinities"]
 class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Affinities of each point over its neighbours; subclasses choose the bandwidths."""
 
+    saved_state: tuple[str, ...] = (
+        "n_features_in_",
+        "affinities_",
+        "sigmas_",
+        "betas_",
+        "evaluations_",
+        "converged_",
+        "_perplexities",
+        "neighbors_",
+        "index_",
+    )
+
     n_neighbors: int | str | None
     metric: str
     neighbors: Any
@@ -37,7 +49,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     affinities_: Any
     neighbors_: Neighbors | None
-    _index: Any
+    index_: Any
     _perplexities: NDArray[np.float64] | None
 
     @abstractmethod
@@ -124,7 +136,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        if self._index is None:
+        if self.index_ is None:
             raise ValueError(
                 "transform needs a neighbour search, but this estimator was fitted on given "
                 "neighbours; fit it on the data, with neighbors='auto'"
@@ -133,7 +145,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return self._transform_dense(X)
         k = self.neighbors_.indices.shape[1]
         n_fitted = int(self._n_features_out)
-        found = self._index.query(X, min(k + 1, n_fitted))
+        found = self.index_.query(X, min(k + 1, n_fitted))
         indices, sq_distances = found.indices, found.sq_distances
         if not self.include_self:
             indices, sq_distances = _drop_coinciding(indices, sq_distances, k)
@@ -154,9 +166,9 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         ndarray of shape (n_new,)
         """
         check_is_fitted(self)
-        if self._index is None:
+        if self.index_ is None:
             return np.full(X.shape[0], -1)
-        found = self._index.query(X, 1)
+        found = self.index_.query(X, 1)
         return np.where(found.sq_distances[:, 0] == 0.0, found.indices[:, 0], -1)
 
     @property
@@ -193,11 +205,11 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         report("affinities")
         self._say(f"affinities: {X.shape[0]} points, each over all others")
         self.neighbors_ = None
-        self._index = _AllPoints(X, self.metric, effective_n_jobs(self.n_jobs))
+        self.index_ = _AllPoints(X, self.metric, effective_n_jobs(self.n_jobs))
         n = X.shape[0]
         self.affinities_ = np.empty((n, n))
         blocks = []
-        for rows, block in self._index.blocks(X):
+        for rows, block in self.index_.blocks(X):
             own = np.arange(n)[rows]
             block[np.arange(len(own)), own] = 0.0 if self.include_self else np.inf
             blocks.append(self._solve(block, None, fitting=True, out=self.affinities_[rows]))
@@ -206,7 +218,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _transform_dense(self, X: Any) -> NDArray[np.float64]:
         out = np.empty((X.shape[0], int(self._n_features_out)))
         status = []
-        for rows, block in self._index.blocks(X):
+        for rows, block in self.index_.blocks(X):
             if not self.include_self:
                 twin = block.argmin(axis=1)
                 line = np.arange(len(block))
@@ -228,7 +240,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return isinstance(self.neighbors, Neighbors | tuple)
 
     def _find(self, X: Any, k: int) -> Neighbors:
-        self._index = None
+        self.index_ = None
         if self._given_neighbors():
             given = self.neighbors
             found = given if isinstance(given, Neighbors) else Neighbors.from_arrays(*given)
@@ -242,7 +254,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     f"n_neighbors={k}, but neighbors= holds only {found.indices.shape[1]} per point"
                 )
             return found.truncate(min(k, found.indices.shape[1]))
-        self._index = fit_index(
+        self.index_ = fit_index(
             X,
             self.metric,
             self.neighbors,
@@ -250,7 +262,7 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             random_state=self.random_state,
             verbose=self.verbose,
         )
-        return self._index.self_neighbors(k)
+        return self.index_.self_neighbors(k)
 
     def _count_neighbors(self, n: int) -> int | None:
         k = self.n_neighbors
@@ -297,6 +309,8 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 @dataclass(frozen=True)
 class _AllPoints:
     """The fitted points of a dense estimator, as an index for new ones."""
+
+    saved_state = ()
 
     X: Any
     metric: str

@@ -101,6 +101,8 @@ class EntropicAffinities(BaseAffinities):
     array([ 30., 200.])
     """
 
+    saved_state = (*BaseAffinities.saved_state, "_starts")
+
     def __init__(
         self,
         perplexity: float | Sequence[float] = 30.0,

@@ -54,9 +54,13 @@ class Paths:
     owners : ndarray of int of shape (n_places,)
     """
 
+    saved_state = ()
+
     def __init__(self, index: Any, owners: Integers) -> None:
-        self._index = index
-        self._owners = owners
+        if owners.shape != index.points_.shape[:1]:
+            raise ValueError("the places of paths and their owners do not fit each other")
+        self.index = index
+        self.owners = owners
 
     @classmethod
     def through(cls, places: Array, owners: Integers, n_jobs: int | None) -> Paths:
@@ -69,9 +73,9 @@ class Paths:
         if not len(places):
             return np.empty(0, dtype=np.int64)
         with unheard():
-            found = self._index.query(places, 1)
+            found = self.index.query(places, 1)
         near = found.sq_distances[:, 0] <= radii**2
-        return np.where(near, self._owners[found.indices[:, 0]], -1)
+        return np.where(near, self.owners[found.indices[:, 0]], -1)
 
 
 @dataclass(frozen=True)

@@ -42,21 +42,26 @@ class Density:
     n_jobs : int or None
     """
 
+    saved_state = ()
+
     def __init__(
         self, X: Array, sigmas: Array, index: Any, n_counting: int, n_jobs: int | None
     ) -> None:
+        # Neighbours are looked up in the points, among which compiled code trusts them to be.
+        if X.shape != index.points_.shape or sigmas.shape != X.shape[:1]:
+            raise ValueError("the density's points, bandwidths and index do not fit each other")
         self.sigmas = _usable(sigmas)
-        self._X = X
-        self._index = index
-        self._n_counting = n_counting
-        self._n_jobs = n_jobs
+        self.X = X
+        self.index = index
+        self.n_counting = n_counting
+        self.n_jobs = n_jobs
         self._rates = -0.5 / self.sigmas**2
         self._heights = -X.shape[1] * np.log(self.sigmas)
 
     def search(self, places: Array) -> NDArray[np.int32]:
         """Find the points that count at each place, the nearest first."""
         with unheard():
-            found: NDArray[np.int32] = self._index.query(places, self._n_counting).indices
+            found: NDArray[np.int32] = self.index.query(places, self.n_counting).indices
         return found
 
     def evaluate(self, places: Array, near: NDArray[np.int32]) -> tuple[Array, Array]:
@@ -83,8 +88,8 @@ class Density:
 
     def _evaluate(self, places: Array, near: NDArray[np.int32]) -> tuple[Array, Array]:
         rates = self._rates[near]
-        threads = effective_n_jobs(self._n_jobs)
-        weights = candidate_distances(places, self._X, near, n_threads=threads)
+        threads = effective_n_jobs(self.n_jobs)
+        weights = candidate_distances(places, self.X, near, n_threads=threads)
         weights *= rates
         weights += self._heights[near]
         top = weights.max(axis=1)
@@ -93,9 +98,9 @@ class Density:
         weights *= rates  # their sign and the factor ½ drop out of the mean
         weights /= weights.sum(axis=1, keepdims=True)
         pointers = np.arange(0, near.size + 1, near.shape[1])
-        shape = (len(places), len(self._X))
+        shape = (len(places), len(self.X))
         # A sparse product adds up each row on its own and in order: batches do not matter.
-        return logs, csr_matrix((weights.ravel(), near.ravel(), pointers), shape=shape) @ self._X
+        return logs, csr_matrix((weights.ravel(), near.ravel(), pointers), shape=shape) @ self.X
 
 
 def _usable(sigmas: Array) -> Array:

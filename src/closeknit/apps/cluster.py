@@ -93,6 +93,16 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     1.0
     """
 
+    saved_state: tuple[str, ...] = (
+        "n_features_in_",
+        "affinity_estimator_",
+        "affinities_",
+        "n_iter_",
+        "eigenvalues_",
+        "embedding_",
+        "labels_",
+    )
+
     def __init__(
         self,
         n_clusters: int = 8,

@@ -99,6 +99,25 @@ class MeanShift(ClusterMixin, BaseEstimator):
     1.0
     """
 
+    saved_state: tuple[str, ...] = (
+        "n_features_in_",
+        "n_iter_",
+        "stopped_because_",
+        "sigmas_",
+        "labels_",
+        "cluster_centers_",
+        "_density",
+        "_paths",
+        "_ends",
+        "_end_labels",
+    )
+
+    def restore_state(self) -> None:
+        """Check that what was loaded from a file belongs together."""
+        shape = (len(self.labels_), self.n_features_in_)
+        if self._density.X.shape != shape:
+            raise ValueError("the density and the labels do not fit each other")
+
     def __init__(
         self,
         perplexity: float = 30.0,
@@ -177,7 +196,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
         density = Density(
             X,
             affinities.sigmas_,
-            affinities._index,
+            affinities.index_,
             near.shape[1],
             self.n_jobs,
         )

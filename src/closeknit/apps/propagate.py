@@ -30,6 +30,16 @@ UNLABELED = -1
 class _GraphClassifier(ClassifierMixin, BaseEstimator):
     """What propagation and spreading share: everything but the linear system."""
 
+    saved_state: tuple[str, ...] = (
+        "n_features_in_",
+        "affinity_estimator_",
+        "affinities_",
+        "n_iter_",
+        "classes_",
+        "label_distributions_",
+        "transduction_",
+    )
+
     perplexity: float
     affinity: Any
     metric: str

@@ -58,6 +58,19 @@ NARROWEST = 0.01
 class BaseEmbedding(CallbackSupportMixin, EmbeddingMixin, BaseEstimator):
     """A nonlinear embedding; subclasses choose the objective."""
 
+    saved_state = (
+        *EmbeddingMixin.saved_state,
+        "objective_",
+        "n_iter_",
+        "stopped_because_",
+        "history_",
+        "path_",
+        "lam_",
+        "_kernel",
+        "_grid",
+        "_new_repulsion",
+    )
+
     #: Whether the affinities are symmetrised before the objective sees them.
     _symmetric = True
     #: Words that `lam` may be.

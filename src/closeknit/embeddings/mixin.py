@@ -20,6 +20,13 @@ Array = NDArray[np.float64]
 class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """`fit_transform`, `transform` and scikit-learn's tags."""
 
+    saved_state: tuple[str, ...] = (
+        "n_features_in_",
+        "affinity_estimator_",
+        "affinities_",
+        "embedding_",
+    )
+
     affinity: Any
     metric: str
     embedding_: Array

@@ -31,6 +31,8 @@ _WITH_SPECTRAL_MOMENTUM = ((12.0, 15), (4.0, 8), (2.0, 8))
 class _Normalized(BaseEmbedding):
     """Models whose objective is a Kullback–Leibler divergence up to a constant."""
 
+    saved_state = (*BaseEmbedding.saved_state, "_kl_divergence")
+
     @property
     def kl_divergence_(self) -> float:
         """KL(P‖Q) at the end, at λ = 1."""

@@ -21,6 +21,8 @@ __all__ = ["BaseSparsifier"]
 class BaseSparsifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A transformer from points, distances or affinities to a sparse graph."""
 
+    saved_state: tuple[str, ...] = ("n_features_in_", "graph_", "sparsity_", "_fitted_to")
+
     sparsity: float | None
     input: str
     n_jobs: int | None

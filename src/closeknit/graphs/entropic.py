@@ -62,6 +62,8 @@ class EntropicSparsifier(BaseSparsifier):
     0.93
     """
 
+    saved_state = (*BaseSparsifier.saved_state, "threshold_")
+
     threshold_: float
 
     def __init__(

@@ -74,6 +74,8 @@ class KNNSparsifier(BaseSparsifier):
     (23, 0.95)
     """
 
+    saved_state = (*BaseSparsifier.saved_state, "n_neighbors_")
+
     n_neighbors_: int
 
     def __init__(

@@ -78,6 +78,8 @@ class ResistanceSparsifier(BaseSparsifier):
     4000
     """
 
+    saved_state = (*BaseSparsifier.saved_state, "probabilities_")
+
     probabilities_: Any
 
     def __init__(

@@ -103,6 +103,8 @@ class ViewerSparsifier(BaseSparsifier):
     (20, True)
     """
 
+    saved_state = (*BaseSparsifier.saved_state, "votes_", "viewers_", "candidates_")
+
     votes_: Any
     viewers_: tuple[View, ...]
     candidates_: tuple[View, ...]

@@ -58,14 +58,7 @@ def read_delimited(path: Path, *, selection: Selection, **dialect: Any) -> Table
            [4.7, 1.4]])
     """
     require("pyarrow.csv", "cli", "reading text needs pyarrow")
-    try:
-        file = _File(path, *find_dialect(_head(path), **dialect))
-        return file.read(selection)
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"it is not {error.encoding.upper()} text (byte {error.start}); save it as UTF-8, or "
-            "pass its encoding, such as encoding='latin-1'"
-        ) from error
+    return _File(path, *find_dialect(_head(path), **dialect)).read(selection)
 
 
 class _File:

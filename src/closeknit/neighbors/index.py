@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import scipy.sparse as sp
 
@@ -91,15 +91,15 @@ class _EuclideanIndex(ABC):
         -------
         self
         """
-        self._points: Data = GEOMETRIES[self.metric].points(check_data(X))
-        self._build()
+        self.points_: Data = GEOMETRIES[self.metric].points(check_data(X))
+        self.restore_state()
         return self
 
-    def _build(self) -> None:
+    def restore_state(self) -> None:
         """Derive everything else from the points; saved indices are loaded by this, too."""
         n_threads = effective_n_jobs(self.n_jobs)
         self._geometry: Geometry = GEOMETRIES[self.metric]
-        points = self._points
+        points = self.points_
         self._n_samples, self._n_features = points.shape
         self._dtype = points.dtype
         self._sparse = sp.issparse(points)
@@ -188,6 +188,8 @@ class ExactIndex(_EuclideanIndex):
     array([[ 1., 10.]])
     """
 
+    saved_state: ClassVar[tuple[str, ...]] = ("points_",)
+
     def __init__(
         self,
         metric: str = "euclidean",
@@ -249,6 +251,8 @@ class ApproximateIndex(_EuclideanIndex):
     (500, 5)
     """
 
+    saved_state: ClassVar[tuple[str, ...]] = ("points_", "seed_")
+
     def __init__(
         self,
         metric: str = "euclidean",
@@ -277,7 +281,7 @@ class ApproximateIndex(_EuclideanIndex):
         -------
         self
         """
-        self._seed = seed_of(self.random_state)
+        self.seed_ = seed_of(self.random_state)
         return super().fit(X)
 
     def _make_engine(self, points: Data, n_threads: int, report: Reporter) -> Engine:
@@ -287,4 +291,4 @@ class ApproximateIndex(_EuclideanIndex):
             report(f"sparse rows are searched exactly, {points.shape[0]} points")
             return SparseEngine(points, addend, data_scale(points), n_threads, report)
         report(f"approximate search, recall {self.target_recall:g}, {points.shape[0]} points")
-        return SketchEngine(points, addend, self.target_recall, self._seed, n_threads, report)
+        return SketchEngine(points, addend, self.target_recall, self.seed_, n_threads, report)

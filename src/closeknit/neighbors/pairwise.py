@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,8 @@ class PairwiseIndex:
     array([4., 4., 9.])
     """
 
+    saved_state: ClassVar[tuple[str, ...]] = ("points_", "params_")
+
     def __init__(
         self,
         metric: str | Callable[..., float] = "euclidean",
@@ -67,13 +69,13 @@ class PairwiseIndex:
         -------
         self
         """
-        self._X = self._convert(check_data(X))
-        self._params = dict(self.metric_params or {})
-        if self.metric == "seuclidean" and "V" not in self._params:
-            self._params["V"] = np.var(self._X, axis=0, ddof=1, dtype=np.float64)
-        if self.metric == "mahalanobis" and not self._params.keys() & {"V", "VI"}:
-            covariance = np.atleast_2d(np.cov(self._X, rowvar=False))
-            self._params["VI"] = np.linalg.inv(covariance)
+        self.points_ = self._convert(check_data(X))
+        self.params_ = dict(self.metric_params or {})
+        if self.metric == "seuclidean" and "V" not in self.params_:
+            self.params_["V"] = np.var(self.points_, axis=0, ddof=1, dtype=np.float64)
+        if self.metric == "mahalanobis" and not self.params_.keys() & {"V", "VI"}:
+            covariance = np.atleast_2d(np.cov(self.points_, rowvar=False))
+            self.params_["VI"] = np.linalg.inv(covariance)
         return self
 
     def self_neighbors(self, n_neighbors: int) -> Neighbors:
@@ -87,9 +89,9 @@ class PairwiseIndex:
         -------
         Neighbors
         """
-        n_samples = self._X.shape[0]
+        n_samples = self.points_.shape[0]
         n_neighbors = check_n_neighbors(n_neighbors, n_samples, exclude_self=True)
-        return self._search(self._X, n_neighbors, np.arange(n_samples))
+        return self._search(self.points_, n_neighbors, np.arange(n_samples))
 
     def query(self, X: Any, n_neighbors: int) -> Neighbors:
         """Find each new point's nearest fitted points; none is left out.
@@ -103,8 +105,8 @@ class PairwiseIndex:
         -------
         Neighbors
         """
-        X = self._convert(check_data(X, self._X.shape[1]))
-        n_neighbors = check_n_neighbors(n_neighbors, self._X.shape[0], exclude_self=False)
+        X = self._convert(check_data(X, self.points_.shape[1]))
+        n_neighbors = check_n_neighbors(n_neighbors, self.points_.shape[0], exclude_self=False)
         return self._search(X, n_neighbors, None)
 
     def _convert(self, X: Data) -> Data:
@@ -119,7 +121,7 @@ class PairwiseIndex:
     ) -> Neighbors:
         from sklearn.metrics import pairwise_distances
 
-        n_targets = self._X.shape[0]
+        n_targets = self.points_.shape[0]
         n_threads = effective_n_jobs(self.n_jobs)
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
@@ -127,7 +129,9 @@ class PairwiseIndex:
         report(f"exact search by full rows of distances, metric {self.metric!r}")
 
         def search_chunk(chunk: slice) -> None:
-            block = pairwise_distances(rows[chunk], self._X, metric=self.metric, **self._params)
+            block = pairwise_distances(
+                rows[chunk], self.points_, metric=self.metric, **self.params_
+            )
             own = None if self_indices is None else self_indices[chunk]
             indices[chunk], sq_distances[chunk], _ = _graph.from_rectangle(
                 np.asarray(block), n_neighbors, own

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +26,8 @@ class PrecomputedIndex:
     array([[1, 2]], dtype=int32)
     """
 
+    saved_state: ClassVar[tuple[str, ...]] = ("distances_",)
+
     def fit(self, X: Any) -> Self:
         """Take the distances between the fitted points.
 
@@ -43,7 +45,7 @@ class PrecomputedIndex:
             raise ValueError(
                 f"metric='precomputed' needs a square matrix of distances, got shape {X.shape}"
             )
-        self._distances = X
+        self.distances_ = X
         return self
 
     def self_neighbors(self, n_neighbors: int) -> Neighbors:
@@ -57,11 +59,11 @@ class PrecomputedIndex:
         -------
         Neighbors
         """
-        n_samples = self._distances.shape[0]
+        n_samples = self.distances_.shape[0]
         n_neighbors = check_n_neighbors(n_neighbors, n_samples, exclude_self=True)
-        if sp.issparse(self._distances):
-            return Neighbors.from_graph(self._distances, n_neighbors)
-        return Neighbors.from_distances(self._distances, n_neighbors)
+        if sp.issparse(self.distances_):
+            return Neighbors.from_graph(self.distances_, n_neighbors)
+        return Neighbors.from_distances(self.distances_, n_neighbors)
 
     def query(self, X: Any, n_neighbors: int) -> Neighbors:
         """Take the neighbours of new points from their distances to the fitted ones.
@@ -75,7 +77,7 @@ class PrecomputedIndex:
         -------
         Neighbors
         """
-        n_samples = self._distances.shape[0]
+        n_samples = self.distances_.shape[0]
         n_neighbors = check_n_neighbors(n_neighbors, n_samples, exclude_self=False)
         X = X if sp.issparse(X) else np.asarray(X)
         if X.ndim != 2 or X.shape[1] != n_samples:
