@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from closeknit.io.images import read_image
     from closeknit.io.models import load, save
     from closeknit.io.readers import kind_of, read_table
-    from closeknit.io.table import Table
+    from closeknit.io.table import Table, default_names
     from closeknit.io.writers import write_graph, write_table
 
 __all__ = [
     "Dialect",
     "Table",
     "anndata",
+    "default_names",
     "from_anndata",
     "from_frame",
     "kind_of",
@@ -46,6 +47,7 @@ __all__ = [
 _HOME = {
     "Dialect": "dialect",
     "Table": "table",
+    "default_names": "table",
     "from_anndata": "anndata",
     "from_frame": "frames",
     "kind_of": "readers",

@@ -17,6 +17,7 @@ from closeknit.minimize.line import Line, Sample
 from closeknit.minimize.problem import Array, Point, Problem
 from closeknit.minimize.progress import Progress, State
 from closeknit.minimize.steps import Step, resolve_step
+from closeknit.progress import report
 
 __all__ = ["Callback", "Limits", "Result", "Run", "check_start", "minimize"]
 
@@ -158,6 +159,7 @@ class Run:
             point = sample.point
             values.append(point.value)
             state = self._accept(sample)
+            report("optimisation", state.iteration, self._limits.max_iter, state)
             if self._callback is not None and self._callback(state):
                 return "callback"
         return reason
