@@ -8,9 +8,11 @@ import pytest
 
 from closeknit.cli import memory
 from closeknit.cli.options import AffinityOptions, Approximation
-from closeknit.cli.progress import Stages, showing_stages
-from closeknit.cli.session import Session
-from closeknit.progress import listening, report
+from closeknit.cli.progress import showing_stages
+from closeknit.cli.options import TalkOptions
+from closeknit.cli.reporting import Reporter
+from closeknit.minimize import State
+from closeknit.progress import listening, report, steps
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals there")
@@ -53,7 +55,7 @@ def test_no_bars_without_a_terminal(closeknit, flowers):
     assert closeknit("embed", flowers, "--max-iter", 5).succeeds().stderr == ""
 
 
-def test_the_library_tells_its_stages(flowers):
+def test_the_library_reports_its_stages(flowers):
     import closeknit as ck
     from closeknit.io import read_table
 
@@ -61,55 +63,53 @@ def test_the_library_tells_its_stages(flowers):
     with listening(lambda event: heard.append((event.stage, event.done, event.total))):
         ck.TSNE(perplexity=5, max_iter=2).fit(read_table(flowers).X)
     names = list(dict.fromkeys(stage for stage, _, _ in heard))
-    assert names == ["neighbours", "affinities", "start"]
+    assert names == ["neighbours", "affinities", "start", "optimisation"]
     neighbours = [(done, total) for stage, done, total in heard if stage == "neighbours"]
     assert neighbours[-1][0] == neighbours[-1][1] > 0
 
 
-def test_nobody_need_listen():
-    report("neighbours", 1, 2)
-
-
-def test_the_listener_is_gone_after_an_error():
-    heard = []
-    with (
-        pytest.raises(ZeroDivisionError),
-        listening(lambda event: heard.append((event.stage, event.done, event.total))),
-    ):
-        raise ZeroDivisionError
-    report("neighbours")
-    assert heard == []
-
-
-def test_stages_count_iterations_over_all_lambdas(capsys):
-    from closeknit.minimize.progress import State
-
+def test_bars_of_a_minimisation_show_the_objective(capsys):
     with showing_stages(True) as stages:
-        show = stages.iterations(3)
-        for iteration in (1, 2, 1, 2, 3):  # two values of λ
-            assert not show(State(iteration, 1, 0.1, None, 2.5, 1.0, 1.0, lam=0.5))
+        for iteration in (1, 2, 3):
+            state = State(iteration, 1, 0.1, None, 2.5, 1.0, 1.0, lam=0.5)
+            report("optimisation", iteration, 2, state)
     assert "λ 0.5, objective 2.5" in capsys.readouterr().err
     assert stages.current == "optimisation"
 
 
 def test_stages_without_a_display_say_where_they_are():
-    stages = Stages(None)
-    assert list(stages.each("new points", "ab")) == ["a", "b"]
+    with showing_stages(False) as stages:
+        assert list(steps("new points", "ab")) == ["a", "b"]
+        assert stages.current == "new points"
+    report("elsewhere")
     assert stages.current == "new points"
 
 
-def options(perplexity=30.0, n_neighbors=None, neighbors=Approximation.auto):
-    return AffinityOptions(perplexity, n_neighbors, "euclidean", neighbors, 0, None)
+def test_a_stage_that_comes_again_has_a_bar_of_its_own(capsys):
+    with showing_stages(True):
+        for stage in ("neighbours", "affinities", "neighbours"):
+            report(stage, 1, 1)
+    last = capsys.readouterr().err.rpartition("affinities")
+    assert "neighbours" in last[0]
+    assert "neighbours" in last[2]
+
+
+def options(**given):
+    return AffinityOptions(**given)
+
+
+def reporter(quiet=False):
+    return Reporter(TalkOptions(quiet), 0.0)
 
 
 def test_a_warning_with_a_way_out_before_large_work(monkeypatch, capsys):
     monkeypatch.setattr(memory, "available", lambda: 2**30)
-    memory.warn_if_large(Session(False, False), (1_000_000, 50), options(), "graph")
+    memory.warn_if_large(reporter(), (1_000_000, 50), options(), "graph")
     line = capsys.readouterr().err
     assert "needs about 6.4 GiB of memory, and 1.0 GiB are free" in line
     assert "--n-neighbors 30, with --perplexity 10" in line
     pixels = (3_000_000, 5)
-    memory.warn_if_large(Session(False, False), pixels, options(), "graph", picture=True)
+    memory.warn_if_large(reporter(), pixels, options(), "graph", picture=True)
     line = capsys.readouterr().err
     assert line.endswith("use --perplexity 10 or a smaller picture\n")
 
@@ -117,16 +117,16 @@ def test_a_warning_with_a_way_out_before_large_work(monkeypatch, capsys):
 def test_no_warning_if_it_fits_or_nobody_knows(monkeypatch, capsys):
     for free in (2**40, None):
         monkeypatch.setattr(memory, "available", lambda free=free: free)
-        memory.warn_if_large(Session(False, False), (1_000_000, 50), options(), "graph")
+        memory.warn_if_large(reporter(), (1_000_000, 50), options(), "graph")
     assert capsys.readouterr().err == ""
 
 
 def test_exact_search_among_many_points_is_questioned(monkeypatch, capsys):
     monkeypatch.setattr(memory, "available", lambda: None)
     exact = options(neighbors=Approximation.exact)
-    memory.warn_if_large(Session(False, False), (500_000, 50), exact, "affinities")
+    memory.warn_if_large(reporter(), (500_000, 50), exact, "affinities")
     assert "--neighbors approximate" in capsys.readouterr().err
-    memory.warn_if_large(Session(True, False), (500_000, 50), exact, "affinities")
+    memory.warn_if_large(reporter(quiet=True), (500_000, 50), exact, "affinities")
     assert capsys.readouterr().err == ""
 
 

@@ -6,6 +6,8 @@ import errno
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
@@ -81,6 +83,42 @@ def test_failures_of_the_disk_say_what_to_do(tmp_path, number, saying):
 def test_a_full_disk():
     with pytest.raises(OutputError, match="free some space"), replacing("/dev/full") as file:
         file.write(b"x" * 100_000)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such permissions there")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_permissions_are_kept(tmp_path, mode):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    path.chmod(mode)
+    with replacing(path) as file:
+        file.write(b"new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path):
+    (tmp_path / "a.txt").touch()
+    with replacing(tmp_path / "b.txt") as file:
+        file.write(b"new")
+    assert (tmp_path / "b.txt").stat().st_mode == (tmp_path / "a.txt").stat().st_mode
+
+
+def test_several_writers_at_once_leave_one_whole_file(tmp_path):
+    path = tmp_path / "a.txt"
+    barrier = Barrier(8)
+
+    def write(number):
+        with replacing(path) as file:
+            barrier.wait(timeout=60)  # all have opened theirs
+            for _ in range(100):
+                file.write(b"%d" % number * 1000)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    content = path.read_bytes()
+    assert len(content) == 100_000
+    assert len(set(content)) == 1
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")

@@ -1,10 +1,12 @@
-"""The command line: ``closeknit embed data.csv --plot map.png`` and its siblings.
+"""The command line: ``closeknit embed data.csv --plot map.png`` and others.
 
 ::
 
     app ──► demo, embed, affinities, sparsify, cluster, segment, reproduce, info: one module each
-            options   said once, for all of them
-            session   errors, warnings, progress and the summary, alike in all of them
+            options     said once, for all of them
+            inputs      what they read          fitting   estimators made, fitted and described
+            outputs     what they write         memory    warnings before large work
+            reporting   errors, warnings, progress and the summary, alike in all of them
 
 This module and `errors` import nothing heavy, so that ``closeknit --help`` answers at once and a
 missing extra is reported in one line.

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, CommandError
-from closeknit.cli.files import (
-    check_outputs,
-    is_picture,
-    named_after,
-    new_figure,
-    read_points,
-    save_figure,
-)
+from closeknit.cli.fitting import neighbor_facts
+from closeknit.cli.inputs import data_facts, is_picture, read_points
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.session import Fact, session
+from closeknit.cli.outputs import check_outputs, name_after, new_figure, save_figure, write_rows
+from closeknit.cli.reporting import Fact, reporting
+from closeknit.progress import report
 
 if TYPE_CHECKING:
     from closeknit.io import Table
@@ -35,8 +30,8 @@ closeknit affinities photo.png -o W.npz --sigmas map.png
 """
 
 
+@opt.spelled_out
 def affinities(
-    path: opt.Input,
     output: Annotated[Path | None, opt.output(opt.GRAPH_FILE, "INPUT-affinities.npz")] = None,
     sigmas: Annotated[
         Path | None,
@@ -50,70 +45,59 @@ def affinities(
     symmetric: Annotated[
         bool, typer.Option("--symmetric", help="Write (P + Pᵀ)/2 instead of P.")
     ] = False,
-    perplexity: opt.Perplexity = 30.0,
-    n_neighbors: opt.NNeighbors = None,
-    metric: opt.Metric = "euclidean",
-    neighbors: opt.Neighbors = opt.Approximation.auto,
-    label: opt.Label = None,
-    ids: opt.Id = None,
-    key: opt.Key = None,
-    missing: opt.Missing = opt.OnMissing.error,
-    seed: opt.Seed = 0,
-    threads: opt.Threads = None,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    data: opt.DataOptions,
+    affinity: opt.AffinityOptions,
+    talk: opt.TalkOptions,
 ) -> None:
-    """Compute the entropic affinities of the rows of INPUT: a sparse matrix P.
-
-    Row n of P is point n's distribution over its neighbours; every row has the same perplexity.
-    """
-    with session(quiet, json) as current:
+    """Compute entropic affinities: for each row of INPUT a distribution over its neighbours."""
+    with reporting(talk) as reporter:
         from closeknit.graphs import symmetrize
         from closeknit.io import write_graph
         from closeknit.io.writers import GRAPHS, TABLES
 
-        start = perf_counter()
-        target = output or named_after(path, "affinities", ".npz")
-        endings = (*TABLES, ".png") if is_picture(path) else TABLES
-        check_outputs([path], [(target, GRAPHS), (sigmas, endings)])
-        data = opt.DataOptions(path, label, ids, key, missing)
-        options = opt.AffinityOptions(perplexity, n_neighbors, metric, neighbors, seed, threads)
-        with current.stages() as stages:
-            stages.begin("reading")
+        target = output or name_after(data.path, "affinities", ".npz")
+        endings = (*TABLES, ".png") if is_picture(data.path) else TABLES
+        check_outputs([data.path], [(target, GRAPHS), (sigmas, endings)])
+        if sigmas is not None and is_picture(sigmas):
+            opt.one_perplexity(affinity.perplexity, f"a picture such as --sigmas {sigmas}")
+        with reporter.stages():
+            report("reading")
             table, shape = read_points(data)
-            warn_if_large(current, table.X.shape, options, "affinities")
-            estimator = _fit(table, options)
-            stages.begin("writing")
+            warn_if_large(reporter, table.X.shape, affinity, "affinities")
+            estimator = _fit(table, affinity)
+            report("writing")
             P = estimator.affinities_
             write_graph(target, symmetrize(P) if symmetric else P)
             if sigmas is not None:
-                _write_sigmas(sigmas, estimator, table, shape)
+                _write_sigmas(sigmas, estimator, affinity, table, shape)
         facts = [
-            Fact("input", "", str(path)),
-            *_facts(estimator, table, perplexity),
+            *data_facts(data, table),
+            *neighbor_facts(estimator, affinity),
+            *_facts(estimator, affinity.perplexities),
             Fact("symmetric", "", symmetric),
-            Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
         ]
         files = [
             Fact("output", "Affinities", str(target)),
             Fact("sigmas", "Bandwidths", None if sigmas is None else str(sigmas)),
         ]
-        current.report(f"Entropic affinities of {path}", facts, files)
+        reporter.summarize(f"Entropic affinities of {data.path}", facts, files)
 
 
 def _fit(table: Table, options: opt.AffinityOptions) -> Any:
     from closeknit import EntropicAffinities
 
     try:
-        return EntropicAffinities(options.perplexity, **options.keywords).fit(table.X)
+        return EntropicAffinities(options.perplexities, **options.keywords).fit(table.X)
     except KeyboardInterrupt:
         raise CommandError("interrupted; nothing was written", exit_code=INTERRUPTED) from None
 
 
-def _write_sigmas(path: Path, estimator: Any, table: Table, shape: Any) -> None:
+def _write_sigmas(
+    path: Path, estimator: Any, options: opt.AffinityOptions, table: Table, shape: Any
+) -> None:
     import numpy as np
 
-    from closeknit.io import write_table
     from closeknit.plotting import plot_sigmas
 
     if is_picture(path):
@@ -121,21 +105,20 @@ def _write_sigmas(path: Path, estimator: Any, table: Table, shape: Any) -> None:
         plot_sigmas(None, estimator.sigmas_, figure.subplots(), shape=shape)
         save_figure(figure, path)
         return
+    perplexity = options.perplexities
+    endings = [f"_{K:g}" for K in perplexity] if isinstance(perplexity, list) else [""]
+    names = [f"{what}{ending}" for what in ("sigma", "perplexity") for ending in endings]
     columns = np.column_stack([estimator.sigmas_, estimator.perplexities_])
-    names = ["sigma", "perplexity"]
-    write_table(path, columns, columns=names, ids=table.ids, labels=table.labels)
+    write_rows(path, columns, names, table)
 
 
-def _facts(estimator: Any, table: Table, perplexity: float) -> list[Fact]:
+def _facts(estimator: Any, perplexity: float | list[float]) -> list[Fact]:
     import numpy as np
 
-    error = float(np.abs(estimator.perplexities_ - perplexity)[estimator.converged_].max(initial=0))
-    missing = int(np.count_nonzero(~estimator.converged_))
+    converged = estimator.converged_
+    error = float(np.abs(estimator.perplexities_ - perplexity)[converged].max(initial=0))
+    missing = int(np.count_nonzero(~converged.reshape(len(converged), -1).all(axis=1)))
     return [
-        Fact("n_samples", "points", table.n_samples),
-        Fact("n_features", "features", table.n_features),
-        Fact("perplexity", "perplexity", perplexity, "{:g}"),
-        Fact("n_neighbors", "neighbours a point", int(estimator.neighbors_.indices.shape[1])),
         Fact("smallest_sigma", "smallest σ", float(estimator.sigmas_.min()), "{:.4g}"),
         Fact("largest_sigma", "largest σ", float(estimator.sigmas_.max()), "{:.4g}"),
         Fact("largest_perplexity_error", "largest error of a perplexity", error, "{:.1e}"),

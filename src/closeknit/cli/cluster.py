@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
-from closeknit.cli.files import check_outputs, named_after, read
-from closeknit.cli.maps import save_model as keep_model
+from closeknit.cli.fitting import neighbor_facts
+from closeknit.cli.inputs import data_facts, holds_affinities, read
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.methods import holds_affinities
-from closeknit.cli.session import Fact, session
+from closeknit.cli.outputs import check_outputs, name_after, write_rows
+from closeknit.cli.outputs import save_model as write_model
+from closeknit.cli.reporting import Fact, reporting
+from closeknit.progress import report
 
 if TYPE_CHECKING:
     from closeknit.io import Table
 
-__all__ = ["EXAMPLES", "Clustering", "check_count", "cluster", "cluster_facts"]
+__all__ = ["EXAMPLES", "Clustering", "check_number", "cluster", "cluster_facts"]
 
 EXAMPLES = """
 closeknit cluster moons.csv --clusters 2 --perplexity 10 -o clusters.csv
@@ -36,60 +37,49 @@ class Clustering(StrEnum):
     meanshift = "meanshift"
 
 
+@opt.spelled_out
 def cluster(
-    path: opt.Input,
-    clusters: Annotated[int | None, opt.how_many("--clusters", "clusters")] = None,
+    clusters: Annotated[int | None, opt.number_of("--clusters", "clusters")] = None,
     output: Annotated[Path | None, opt.output(opt.TABLE_FILE, "INPUT-clusters.csv")] = None,
     method: Annotated[
         Clustering, typer.Option("--method", "-m", help="How to find clusters.")
     ] = Clustering.spectral,
     save_model: opt.SaveModel = None,
     kind: opt.Kind = opt.InputKind.auto,
-    perplexity: opt.Perplexity = 30.0,
-    n_neighbors: opt.NNeighbors = None,
-    metric: opt.Metric = "euclidean",
-    neighbors: opt.Neighbors = opt.Approximation.auto,
-    label: opt.Label = None,
-    ids: opt.Id = None,
-    key: opt.Key = None,
-    missing: opt.Missing = opt.OnMissing.error,
-    seed: opt.Seed = 0,
-    threads: opt.Threads = None,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    data: opt.DataOptions,
+    affinity: opt.AffinityOptions,
+    talk: opt.TalkOptions,
 ) -> None:
     """Cluster the rows of INPUT on the graph of their entropic affinities."""
-    with session(quiet, json) as current:
+    with reporting(talk) as reporter:
         from closeknit.io.writers import TABLES
 
-        start = perf_counter()
-        check_count(method, clusters, "--clusters")
-        target = output or named_after(path, "clusters", ".csv")
-        check_outputs([path], [(target, TABLES), (save_model, None)])
-        data = opt.DataOptions(path, label, ids, key, missing)
-        options = opt.AffinityOptions(perplexity, n_neighbors, metric, neighbors, seed, threads)
-        with current.stages() as stages:
-            stages.begin("reading")
+        check_number(method, clusters, "--clusters")
+        target = output or name_after(data.path, "clusters", ".csv")
+        check_outputs([data.path], [(target, TABLES), (save_model, None)])
+        with reporter.stages():
+            report("reading")
             table = read(data)
             given = holds_affinities(kind, table.X)
             if not given:
                 work = "modes" if method is Clustering.meanshift else "eigenvectors"
-                warn_if_large(current, table.X.shape, options, work, n_vectors=clusters or 0)
-            stages.begin("starting")
-            estimator = _make(method, options, clusters, given)
+                warn_if_large(reporter, table.X.shape, affinity, work, n_vectors=clusters or 0)
+            report("starting")
+            estimator = _make(method, affinity, clusters, given)
             labels = _fit(estimator, table, given)
-            stages.begin("writing")
-            _write(target, labels, table)
+            report("writing")
+            write_rows(target, labels.reshape(-1, 1), ["cluster"], table)
             if save_model is not None:
-                keep_model(estimator, table, save_model)
-        current.report(
-            f"Clusters of {path}",
+                write_model(estimator, table, save_model)
+        searched = getattr(estimator, "affinity_estimator_", None)
+        reporter.summarize(
+            f"Clusters of {data.path}",
             [
-                Fact("input", "", str(path)),
                 Fact("method", "method", method.value),
-                Fact("n_samples", "points", table.n_samples),
+                *data_facts(data, table, affinities=given),
+                *neighbor_facts(searched, affinity),
                 *cluster_facts(labels, "clusters"),
-                Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
             ],
             [
                 Fact("output", "Clusters", str(target)),
@@ -128,11 +118,11 @@ def cluster_facts(labels: Any, what: str) -> list[Fact]:
     return [
         Fact(f"n_{what}", what, len(sizes)),
         Fact("sizes", "sizes" if len(sizes) <= 8 else "", sizes.tolist()),
-        Fact("n_without", f"in none of the {what}", none),
+        Fact("n_without", "unassigned", none),
     ]
 
 
-def check_count(method: Clustering, count: int | None, flag: str) -> None:
+def check_number(method: Clustering, count: int | None, flag: str) -> None:
     """Complain if a number of clusters is missing, or of no use.
 
     Parameters
@@ -144,17 +134,17 @@ def check_count(method: Clustering, count: int | None, flag: str) -> None:
 
     Examples
     --------
-    >>> check_count(Clustering.spectral, 5, "--clusters")
+    >>> check_number(Clustering.spectral, 5, "--clusters")
     """
     if method is Clustering.spectral and count is None:
         raise CommandError(
-            f"--method spectral must know how many to look for; say {flag} 5, or use "
+            f"--method spectral needs the number of clusters; pass {flag} 5, or use "
             "--method meanshift",
             exit_code=USAGE,
         )
     if method is Clustering.meanshift and count is not None:
         raise CommandError(
-            f"{flag} has no use with --method meanshift, which finds as many as there are; "
+            f"{flag} has no use with --method meanshift, which finds their number; "
             "leave it out, or lower --perplexity for more",
             exit_code=USAGE,
         )
@@ -179,11 +169,11 @@ def _make(
     if method is Clustering.meanshift:
         _check_points(options, given)
         keywords = {name: value for name, value in options.keywords.items() if name != "metric"}
-        return MeanShift(options.perplexity, **keywords)
-    assert clusters is not None  # check_count has seen to it
+        return MeanShift(opt.one_perplexity(options.perplexity, "mean shift"), **keywords)
+    assert clusters is not None  # check_number has seen to it
     affinity: Any = "precomputed"
     if not given:
-        affinity = EntropicAffinities(options.perplexity, **options.keywords)
+        affinity = EntropicAffinities(options.perplexities, **options.keywords)
     return SpectralClustering(
         clusters,
         affinity=affinity,
@@ -197,15 +187,3 @@ def _fit(estimator: Any, table: Table, given: bool) -> Any:
     from closeknit.graphs import symmetrize
 
     return estimator.fit(symmetrize(table.X) if given else table.X).labels_
-
-
-def _write(path: Path, labels: Any, table: Table) -> None:
-    from closeknit.io import write_table
-
-    write_table(
-        path,
-        labels.reshape(-1, 1),
-        columns=["cluster"],
-        ids=table.ids,
-        labels=table.labels,
-    )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
-from closeknit.cli.files import check_outputs, new_figure, picture_format
-from closeknit.cli.methods import fit, recall, stop_fact
-from closeknit.cli.session import Fact, session
+from closeknit.cli.fitting import fit, neighbor_facts, neighbors_kept, stop_fact
+from closeknit.cli.outputs import check_outputs, new_figure, picture_format
+from closeknit.cli.reporting import Fact, reporting
+from closeknit.progress import report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +27,7 @@ closeknit demo --perplexity 10 --output digits.pdf
 """
 
 
+@opt.spelled_out
 def demo(
     output: Annotated[
         Path,
@@ -36,33 +37,32 @@ def demo(
             help="The picture to write; the map goes beside it as CSV.",
         ),
     ] = Path("closeknit-demo.png"),
-    perplexity: opt.Perplexity = 30.0,
+    perplexity: opt.Perplexity = None,
     seed: opt.Seed = 0,
     threads: opt.Threads = None,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    talk: opt.TalkOptions,
 ) -> None:
     """Embed scikit-learn's digits; draw the map, the bandwidths and the learning curve."""
-    with session(quiet, json) as current:
-        start = perf_counter()
+    with reporting(talk) as reporter:
         csv = output.with_suffix(".csv") if output.name else output
         check_outputs([], [(output, None), (csv, None)])
         picture_format(output)
-        with current.stages() as stages:
-            X, digits = _load(perplexity)
-            model = _model(perplexity, seed, threads)
+        options = opt.AffinityOptions(perplexity, seed=seed, threads=threads)
+        with reporter.stages() as stages:
+            X, digits = _load(opt.one_perplexity(perplexity, "the demo"))
+            model = _make(options)
             fit(model, X, stages)
-            stages.begin("picture")
+            report("picture")
             figure = _draw(model, digits)
             _write(figure, output, csv, model, digits)
-            stages.begin("quality")
-            facts = _facts(model, X, digits, perplexity, seed)
-        facts.append(Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"))
+            report("quality")
+            facts = _facts(model, X, digits, options)
         files = [Fact("output", "Picture", str(output)), Fact("csv", "Map", str(csv))]
-        current.report("t-SNE of scikit-learn's digits", facts, files)
+        reporter.summarize("t-SNE of scikit-learn's digits", facts, files)
         if model.stopped_because_ == "interrupted":
             raise CommandError(
-                f"interrupted after {model.n_iter_} iterations; what there was is in {output} and "
+                f"interrupted after {model.n_iter_} iterations; the map so far is in {output} and "
                 f"{csv}",
                 exit_code=INTERRUPTED,
             )
@@ -82,14 +82,14 @@ def _load(perplexity: float) -> tuple[NDArray[Any], NDArray[Any]]:
     return X, digits
 
 
-def _model(perplexity: float, seed: int, threads: int | None) -> Any:
+def _make(options: opt.AffinityOptions) -> Any:
     from closeknit import TSNE
 
-    return TSNE(perplexity=perplexity, random_state=seed, n_jobs=threads or -1)
+    return TSNE(perplexity=options.perplexities, random_state=options.seed, n_jobs=options.n_jobs)
 
 
 def _facts(
-    model: Any, X: NDArray[Any], digits: NDArray[Any], perplexity: float, seed: int
+    model: Any, X: NDArray[Any], digits: NDArray[Any], options: opt.AffinityOptions
 ) -> list[Fact]:
     import numpy as np
 
@@ -97,7 +97,7 @@ def _facts(
 
     affinities = model.affinity_estimator_
     converged = affinities.converged_
-    errors = np.abs(affinities.perplexities_ - perplexity)[converged]
+    errors = np.abs(affinities.perplexities_ - options.perplexities)[converged]
     error = float(errors.max()) if errors.size else None
     accuracy = float(knn_accuracy(model.embedding_, digits))
     missing = int(np.count_nonzero(~converged))
@@ -105,16 +105,15 @@ def _facts(
     return [
         Fact("n_samples", "points", X.shape[0]),
         Fact("n_features", "features", X.shape[1]),
-        Fact("perplexity", "perplexity K", perplexity, "{:g}"),
-        Fact("n_neighbors", "neighbours a point", int(affinities.neighbors_.indices.shape[1])),
-        Fact("passes_per_point", "passes a bandwidth", passes, "{:.2f}"),
+        *neighbor_facts(affinities, options),
+        Fact("passes_per_point", "passes per bandwidth", passes, "{:.2f}"),
         Fact("largest_perplexity_error", "largest error of a perplexity", error, "{:.1e}"),
         Fact("rows_without_bandwidth", "points without a bandwidth", missing),
         Fact("n_iter", "iterations", model.n_iter_),
         stop_fact(model),
         Fact("kl_divergence", "KL(P‖Q)", model.kl_divergence_, "{:.3f}"),
-        Fact("neighbor_recall", "neighbours kept", recall(model, seed), "{:.1%}"),
-        Fact("knn_accuracy", "digits told by their neighbours", accuracy, "{:.1%}"),
+        Fact("neighbor_recall", "neighbours kept", neighbors_kept(model, options.seed), "{:.1%}"),
+        Fact("knn_accuracy", "k-NN accuracy (k = 10)", accuracy, "{:.1%}"),
     ]
 
 

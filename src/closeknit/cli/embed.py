@@ -4,34 +4,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
-from closeknit.cli.files import (
-    check_outputs,
-    named_after,
-    picture_format,
-    read,
-)
-from closeknit.cli.maps import colors_of, draw_map, read_like, save_model, title_of, write_map
-from closeknit.cli.memory import warn_if_large
-from closeknit.cli.methods import (
+from closeknit.cli.fitting import (
     TITLES,
     Method,
     fit,
-    holds_affinities,
     make_estimator,
-    recall,
+    neighbor_facts,
+    neighbors_kept,
+    short_name,
     stop_fact,
     transform,
 )
-from closeknit.cli.session import Fact, Session, session
+from closeknit.cli.inputs import data_facts, holds_affinities, read, read_like
+from closeknit.cli.memory import warn_if_large
+from closeknit.cli.outputs import (
+    check_outputs,
+    name_after,
+    new_figure,
+    picture_format,
+    save_figure,
+    save_model,
+    write_rows,
+)
+from closeknit.cli.reporting import Fact, Reporter, reporting
+from closeknit.progress import report
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from closeknit.io import Table
 
 __all__ = ["EXAMPLES", "embed"]
@@ -90,9 +97,9 @@ class _Outputs:
         ]
 
 
+@opt.spelled_out
 def embed(
     ctx: typer.Context,
-    path: opt.Input,
     output: Annotated[Path | None, opt.output(opt.TABLE_FILE, "INPUT-METHOD.csv")] = None,
     method: Annotated[
         Method,
@@ -114,10 +121,6 @@ def embed(
         ),
     ] = None,
     dims: Annotated[int, typer.Option("--dims", min=1, help="Dimensions of the map.")] = 2,
-    perplexity: opt.Perplexity = 30.0,
-    n_neighbors: opt.NNeighbors = None,
-    metric: opt.Metric = "euclidean",
-    neighbors: opt.Neighbors = opt.Approximation.auto,
     lam: Annotated[
         str | None,
         typer.Option(
@@ -157,14 +160,10 @@ def embed(
             "--model", help="Place INPUT on the map of a saved model.", show_default=False
         ),
     ] = None,
-    label: opt.Label = None,
-    ids: opt.Id = None,
-    key: opt.Key = None,
-    missing: opt.Missing = opt.OnMissing.error,
-    seed: opt.Seed = 0,
-    threads: opt.Threads = None,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    data: opt.DataOptions,
+    affinity: opt.AffinityOptions,
+    talk: opt.TalkOptions,
 ) -> None:
     """Embed the rows of INPUT: who is close to whom, as a map.
 
@@ -172,23 +171,21 @@ def embed(
 
     Ctrl-C keeps the map as far as it has come.
     """
-    with session(quiet, json) as current:
-        data = opt.DataOptions(path, label, ids, key, missing)
-        affinity = opt.AffinityOptions(perplexity, n_neighbors, metric, neighbors, seed, threads)
+    with reporting(talk) as reporter:
         suffix = ".csv" if output is None else "".join(output.suffixes[-2:])
         outputs = _Outputs(
-            table=output or named_after(path, "placed" if model else method.value, ".csv"),
+            table=output or name_after(data.path, "placed" if model else method.value, ".csv"),
             plot=plot,
             model=save_model,
             new=tuple(
-                (output or Path()).parent / named_after(one, method.value, suffix)
+                (output or Path()).parent / name_after(one, method.value, suffix)
                 for one in new or ()
             ),
         )
         if model is not None:
             _refuse(ctx, _FITTING, "--model is fitted already")
-            outputs.check([path, model])
-            _place(current, data, model, outputs, color, affinity)
+            outputs.check([data.path, model])
+            _place(reporter, data, model, outputs, color, affinity)
             return
         minimizer: dict[str, Any] = {"max_iter": max_iter, "time_limit": time_limit}
         if method is Method.eigenmaps:
@@ -199,8 +196,8 @@ def embed(
             raise CommandError(
                 f"--plot cannot show --dims {dims}; use up to 3, or no --plot", exit_code=USAGE
             )
-        outputs.check([path, *(new or ())])
-        job = _Job(current, data, affinity, outputs, method, dims, minimizer, kind, color)
+        outputs.check([data.path, *(new or ())])
+        job = _Job(reporter, data, affinity, outputs, method, dims, minimizer, kind, color)
         job.run(new or [])
 
 
@@ -208,7 +205,7 @@ def embed(
 class _Job:
     """One call with a fit, its options checked."""
 
-    session: Session
+    reporter: Reporter
     data: opt.DataOptions
     affinity: opt.AffinityOptions
     outputs: _Outputs
@@ -219,12 +216,11 @@ class _Job:
     color: str | None
 
     def run(self, new: list[Path]) -> None:
-        start = perf_counter()
-        with self.session.stages() as stages:
-            stages.begin("reading")
+        with self.reporter.stages() as stages:
+            report("reading")
             table = read(self.data)
-            fresh = [(path, read_like(table.feature_names, self.data, path)) for path in new]
-            colors = colors_of(self.session, table, self.color)
+            fresh = [read_like(table.feature_names, self.data, path) for path in new]
+            colors = _colors_of(self.reporter, table, self.color)
             X, given = self._prepare(table)
             estimator = make_estimator(
                 self.method,
@@ -235,14 +231,15 @@ class _Job:
             )
             fit(estimator, X, stages)
             interrupted = getattr(estimator, "stopped_because_", None) == "interrupted"
-            stages.begin("writing")
+            report("writing")
             self._write(estimator, table, colors)
+            kept = None
             if not interrupted:
-                for (_, one), path in zip(fresh, self.outputs.new, strict=True):
-                    write_map(path, transform(estimator, one.X, stages), estimator, one)
-                stages.begin("quality")
-            share = None if interrupted else recall(estimator, self.affinity.seed)
-        self._report(estimator, table, share, perf_counter() - start)
+                for one, path in zip(fresh, self.outputs.new, strict=True):
+                    _write_map(path, transform(estimator, one.X), estimator, one)
+                report("quality")
+                kept = neighbors_kept(estimator, self.affinity.seed)
+        self._summarize(estimator, table, kept)
         if interrupted:
             left_out = f"; {', '.join(map(str, new))} not placed" if new else ""
             raise CommandError(
@@ -261,41 +258,36 @@ class _Job:
             return (X if self.method is Method.sne else symmetrize(X)), True
         work = {Method.tsne: "graph", Method.eigenmaps: "eigenvectors"}.get(self.method, "spectral")
         n_vectors = self.dims + 1 if self.method is Method.eigenmaps else 0
-        warn_if_large(self.session, X.shape, self.affinity, work, n_vectors=n_vectors)
+        warn_if_large(self.reporter, X.shape, self.affinity, work, n_vectors=n_vectors)
         return X, False
 
     def _write(self, estimator: Any, table: Table, colors: dict[str, Any]) -> None:
-        write_map(self.outputs.table, estimator.embedding_, estimator, table)
+        _write_map(self.outputs.table, estimator.embedding_, estimator, table)
         if self.outputs.plot is not None:
-            draw_map(self.outputs.plot, estimator.embedding_, colors, self.color, estimator)
+            _draw_map(self.outputs.plot, estimator.embedding_, colors, self.color, estimator)
         if self.outputs.model is not None:
             save_model(estimator, table, self.outputs.model)
 
-    def _report(self, model: Any, table: Table, share: float | None, seconds: float) -> None:
+    def _summarize(self, model: Any, table: Table, kept: float | None) -> None:
         affinities = model.affinity_estimator_
-        given = affinities is None
         facts = [
-            Fact("input", "", str(self.data.path)),
             Fact("method", "method", self.method.value),
-            Fact("n_samples", "points", table.n_samples),
-            Fact("n_features", "features", None if given else table.n_features),
+            *data_facts(self.data, table, affinities=affinities is None),
             Fact("n_components", "dimensions of the map", self.dims),
-            Fact("perplexity", "perplexity", None if given else self.affinity.perplexity, "{:g}"),
-            Fact("n_neighbors", "neighbours a point", _count(affinities)),
+            *neighbor_facts(affinities, self.affinity),
             Fact("lam", "λ", getattr(model, "lam_", None), "{:.4g}"),
             Fact("objective", "objective", getattr(model, "objective_", None), "{:.6g}"),
             Fact("kl_divergence", "KL(P‖Q)", getattr(model, "kl_divergence_", None), "{:.4g}"),
             Fact("n_iter", "iterations", getattr(model, "n_iter_", None)),
             stop_fact(model),
-            Fact("neighbor_recall", "neighbours kept", share, "{:.1%}"),
-            Fact("seconds", "seconds", seconds, "{:.1f}"),
+            Fact("neighbor_recall", "neighbours kept", kept, "{:.1%}"),
         ]
-        title = f"{title_of(model)} of {self.data.path}"
-        self.session.report(title, facts, self.outputs.facts())
+        title = f"{_title_of(model)} of {self.data.path}"
+        self.reporter.summarize(title, facts, self.outputs.facts())
 
 
 def _place(
-    current: Session,
+    reporter: Reporter,
     data: opt.DataOptions,
     path: Path,
     outputs: _Outputs,
@@ -305,9 +297,8 @@ def _place(
     """Put the rows of a file on the map of a saved model."""
     from closeknit.io import load
 
-    start = perf_counter()
-    with current.stages() as stages:
-        stages.begin("reading")
+    with reporter.stages():
+        report("reading")
         model = load(path)
         if type(model).__name__ not in TITLES:
             raise CommandError(
@@ -318,26 +309,61 @@ def _place(
         # The names the model was fitted with; estimators would want a frame for them.
         names = tuple(vars(model).pop("feature_names_in_", ()))
         table = read_like(names, data, data.path)
-        colors = colors_of(current, table, color)
-        placed = transform(model, table.X, stages)
-        stages.begin("writing")
-        write_map(outputs.table, placed, model, table)
+        colors = _colors_of(reporter, table, color)
+        placed = transform(model, table.X)
+        report("writing")
+        _write_map(outputs.table, placed, model, table)
         if outputs.plot is not None:
-            draw_map(outputs.plot, placed, colors, color, model)
+            _draw_map(outputs.plot, placed, colors, color, model)
     facts = [
-        Fact("input", "", str(data.path)),
         Fact("fitted_model", "model", str(path)),
-        Fact("n_samples", "new points", table.n_samples),
+        *data_facts(data, table, affinities=model.affinity_estimator_ is None),
         Fact("n_fitted", "points of the model", len(model.embedding_)),
         Fact("n_components", "dimensions of the map", int(placed.shape[1])),
-        Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
     ]
-    current.report(f"{data.path} on the map of {path}", facts, outputs.facts()[:2])
+    reporter.summarize(f"{data.path} on the map of {path}", facts, outputs.facts()[:2])
+
+
+def _colors_of(reporter: Reporter, table: Table, color: str | None) -> dict[str, Any]:
+    """What to colour by, as `plot_embedding` takes it."""
+    if color is None:
+        return {}
+    column = table.column(color)
+    if color in table.labels:
+        return {"values" if column.dtype.kind == "f" else "labels": column}
+    reporter.warn(
+        f"--color {color} is one of the columns that are embedded; if it is a class, keep it out "
+        f"with --label {color}"
+    )
+    return {"values": column}
+
+
+def _write_map(path: Path, Y: NDArray[np.float64], model: Any, table: Table) -> None:
+    write_rows(path, Y, [f"{short_name(model)}{i}" for i in range(Y.shape[1])], table)
+
+
+def _draw_map(
+    path: Path, Y: NDArray[np.float64], colors: dict[str, Any], color: str | None, model: Any
+) -> None:
+    """Draw positions in the `colors` of the column `color`."""
+    from closeknit.plotting import plot_embedding
+
+    figure = new_figure((8.0, 7.0))
+    axes = figure.add_subplot(projection="3d" if Y.shape[1] == 3 else None)
+    plot_embedding(Y, ax=axes, **colors)
+    axes.set_title(_title_of(model) + (f", by {color}" if color else ""))
+    save_figure(figure, path)
+
+
+def _title_of(model: Any) -> str:
+    """What the start of a heading calls the model."""
+    name = TITLES[type(model).__name__]
+    return name[0].upper() + name[1:] if name != "t-SNE" else name
 
 
 def _refuse(ctx: typer.Context, names: tuple[str, ...], why: str) -> None:
     """Complain about options that were given but mean nothing."""
-    flags = {"n_neighbors": "--n-neighbors", "kind": "--input", "new": "--transform"}
+    flags = {"kind": "--input", "new": "--transform"}
     for name in names:
         source = ctx.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
@@ -352,12 +378,7 @@ def _parse_lam(text: str) -> Any:
         values = [float(part) for part in text.split(",")]
     except ValueError:
         raise CommandError(
-            f"--lam {text} is no number; use one such as 0.5, a list such as 0.1,1,10, or auto",
+            f"--lam {text} is not a number; use one such as 0.5, a list such as 0.1,1,10, or auto",
             exit_code=USAGE,
         ) from None
     return values[0] if len(values) == 1 else values
-
-
-def _count(affinities: Any) -> int | None:
-    neighbors = getattr(affinities, "neighbors_", None)
-    return None if neighbors is None else int(neighbors.indices.shape[1])

@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from closeknit.cli import options as opt
-from closeknit.cli.session import Fact, session
+from closeknit.cli.reporting import Fact, reporting
 
 __all__ = ["EXAMPLES", "info"]
 
@@ -26,14 +26,15 @@ _OPTIONAL = {
     "typer": "command line",
     "rich": "command line",
     "narwhals": "pandas, Polars and Arrow frames",
-    "pyarrow": "Parquet",
+    "pyarrow": "CSV and Parquet",
     "anndata": "H5AD files",
 }
 
 
-def info(quiet: opt.Quiet = False, json: opt.Json = False) -> None:
+@opt.spelled_out
+def info(talk: opt.TalkOptions) -> None:
     """Show versions, threads and the instruction set in use, for a bug report."""
-    with session(quiet, json) as current:
+    with reporting(talk) as reporter:
         from closeknit import _core
         from closeknit._threads import effective_n_jobs
 
@@ -53,7 +54,7 @@ def info(quiet: opt.Quiet = False, json: opt.Json = False) -> None:
             Fact("threads", "threads", effective_n_jobs(-1)),
             Fact("simd", "simd", _core.simd()),
         ]
-        current.report("closeknit", facts if json else [*lines, *facts])
+        reporter.summarize("closeknit", facts if talk.json else [*lines, *facts])
 
 
 def _version(distribution: str) -> str | None:

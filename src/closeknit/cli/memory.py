@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from closeknit.cli.options import AffinityOptions, Approximation
-from closeknit.cli.session import Session
+from closeknit.cli.reporting import Reporter
 
 __all__ = ["available", "estimate", "warn_if_large"]
 
@@ -21,7 +21,7 @@ _PEAKS = {
     "eigenvectors": (70, 14, 2700),
     "modes": (26, 14, 800),
 }
-#: Further bytes a point for each eigenvector.
+#: Further bytes per point for each eigenvector.
 _VECTOR = 130
 
 #: Pairs whose distances take minutes rather than seconds.
@@ -38,7 +38,7 @@ def estimate(
     n_samples, n_features, n_neighbors : int
     work : {"affinities", "graph", "spectral", "eigenvectors", "modes"}
     n_vectors : int, default=0
-        Eigenvectors that are searched.
+        Eigenvectors to find.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def available() -> int | None:
 
 
 def warn_if_large(
-    session: Session,
+    reporter: Reporter,
     shape: tuple[int, int],
     options: AffinityOptions,
     work: str,
@@ -76,11 +76,11 @@ def warn_if_large(
     n_vectors: int = 0,
     picture: bool = False,
 ) -> None:
-    """Say so before work that may not fit in memory, or that takes long for no need.
+    """Warn before work that may not fit in memory, or that takes needlessly long.
 
     Parameters
     ----------
-    session : Session
+    reporter : Reporter
     shape : tuple of int
         Of the data.
     options : AffinityOptions
@@ -97,12 +97,12 @@ def warn_if_large(
         advice = f"fewer neighbours (--n-neighbors {fewer}, with {perplexity}) or fewer rows"
         if picture:
             advice = f"{perplexity} or a smaller picture"
-        session.warn(
+        reporter.warn(
             f"this needs about {_gib(needed)} of memory, and {_gib(free)} are free; use {advice}"
         )
     exact = options.neighbors is Approximation.exact
     if exact and shape[1] > 12 and shape[0] ** 2 > _MANY_PAIRS:
-        session.warn(
+        reporter.warn(
             f"the exact search may look at {shape[0] ** 2:.0e} pairs of points; "
             "--neighbors approximate is much faster and misses about one neighbour in a hundred"
         )

@@ -1,14 +1,25 @@
-"""Options that several commands have, each said once."""
+"""Options that several commands have, each said once, in groups.
+
+A command takes a group as one parameter, and `spelled_out` makes options of its fields::
+
+    @spelled_out
+    def cluster(clusters: int, *, data: DataOptions, talk: TalkOptions) -> None: ...
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from closeknit.cli.errors import USAGE, CommandError
 
 __all__ = [
     "GRAPH_FILE",
@@ -16,28 +27,23 @@ __all__ = [
     "AffinityOptions",
     "Approximation",
     "DataOptions",
-    "Id",
-    "Input",
     "InputKind",
-    "Json",
-    "Key",
     "Kind",
-    "Label",
-    "Metric",
-    "Missing",
-    "NNeighbors",
-    "Neighbors",
     "OnMissing",
     "Perplexity",
-    "Quiet",
     "SaveModel",
     "Seed",
+    "TalkOptions",
     "Threads",
-    "how_many",
+    "number_of",
+    "one_perplexity",
     "output",
+    "perplexity_of",
+    "spelled_out",
 ]
 
 _DATA = "Data"
+_TEXT = "Text files"
 _AFFINITIES = "Affinities"
 
 
@@ -64,6 +70,59 @@ class InputKind(StrEnum):
     affinities = "affinities"
 
 
+def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
+    """Make the fields of a command's groups of options parameters of its own, as Typer wants them.
+
+    Parameters
+    ----------
+    command : callable
+        Parameters whose types are dataclasses are groups.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> @spelled_out
+    ... def greet(name: str, *, talk: TalkOptions) -> None:
+    ...     print(name, talk.quiet)
+    >>> list(signature(greet).parameters)
+    ['name', 'quiet', 'json']
+    >>> greet(name="Ada", quiet=True, json=False)
+    Ada True
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: group for name, group in hints.items() if is_dataclass(group)}
+    parameters: list[Parameter] = []
+    for parameter in signature(command).parameters.values():
+        group = groups.get(parameter.name)
+        if group is None:
+            parameters.append(parameter.replace(annotation=hints[parameter.name]))
+            continue
+        types = get_type_hints(group, include_extras=True)
+        parameters += [
+            Parameter(
+                field.name,
+                Parameter.KEYWORD_ONLY,
+                default=Parameter.empty if field.default is MISSING else field.default,
+                annotation=types[field.name],
+            )
+            for field in fields(group)
+        ]
+    parameters = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters]
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
 def output(what: str, default: str) -> Any:
     """The option ``--output`` of a command.
 
@@ -77,7 +136,7 @@ def output(what: str, default: str) -> Any:
     return typer.Option("--output", "-o", help=what, show_default=f"{default} here")
 
 
-def how_many(flag: str, what: str) -> Any:
+def number_of(flag: str, what: str) -> Any:
     """The option that says how many clusters to look for.
 
     Parameters
@@ -91,7 +150,7 @@ def how_many(flag: str, what: str) -> Any:
         "-k",
         min=1,
         metavar="INTEGER",
-        help=f"How many {what}; meanshift finds out by itself.",
+        help=f"Number of {what}; meanshift finds it out by itself.",
         show_default=False,
     )
 
@@ -100,18 +159,6 @@ def how_many(flag: str, what: str) -> Any:
 TABLE_FILE = "The table to write: .csv, .tsv, .parquet, .npy or .npz."
 GRAPH_FILE = "The sparse matrix to write: .npz (SciPy) or .mtx."
 
-Input = Annotated[
-    Path,
-    typer.Argument(
-        metavar="INPUT",
-        help="CSV, TSV, Parquet, NPY, NPZ, Matrix Market, H5AD or a picture.",
-        show_default=False,
-    ),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print the summary as one JSON object on stdout.")
-]
 Kind = Annotated[
     InputKind,
     typer.Option(
@@ -120,72 +167,14 @@ Kind = Annotated[
         rich_help_panel=_DATA,
     ),
 ]
-Label = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--label",
-        metavar="COLUMN",
-        help="A numeric column that is no data, such as a class. May be repeated.",
-        rich_help_panel=_DATA,
-        show_default=False,
-    ),
-]
-Id = Annotated[
-    str | None,
-    typer.Option(
-        "--id",
-        metavar="COLUMN",
-        help="The column that names the rows.",
-        rich_help_panel=_DATA,
-        show_default=False,
-    ),
-]
-Key = Annotated[
-    str | None,
-    typer.Option(
-        "--key",
-        help="The array to take from an NPZ or H5AD file.",
-        rich_help_panel=_DATA,
-        show_default=False,
-    ),
-]
-Missing = Annotated[
-    OnMissing,
-    typer.Option("--missing", help="What to do with rows that lack values.", rich_help_panel=_DATA),
-]
 Perplexity = Annotated[
-    float,
+    list[str] | None,
     typer.Option(
         "--perplexity",
         "-p",
-        help="Effective number of neighbours of each point.",
-        rich_help_panel=_AFFINITIES,
-    ),
-]
-NNeighbors = Annotated[
-    int | None,
-    typer.Option(
-        "--n-neighbors",
-        min=1,
-        metavar="INTEGER",
-        help="Neighbours each point is compared with.",
-        show_default="3 × perplexity",
-        rich_help_panel=_AFFINITIES,
-    ),
-]
-Metric = Annotated[
-    str,
-    typer.Option(
-        "--metric",
-        help="euclidean, cosine, or any other of scikit-learn's; precomputed for distances.",
-        rich_help_panel=_AFFINITIES,
-    ),
-]
-Neighbors = Annotated[
-    Approximation,
-    typer.Option(
-        "--neighbors",
-        help="How to find neighbours; auto is exact up to 20,000 points.",
+        metavar="NUMBER",
+        help="Effective number of neighbours of each point. Several, as in 10,40, are averaged.",
+        show_default="30",
         rich_help_panel=_AFFINITIES,
     ),
 ]
@@ -214,50 +203,161 @@ Threads = Annotated[
 
 
 @dataclass(frozen=True)
+class TalkOptions:
+    """How a command talks to its user."""
+
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as one JSON object on stdout.")
+    ] = False
+
+
+@dataclass(frozen=True)
 class DataOptions:
-    """Where the data are, and which columns are what.
+    """Where the data are, how they are written, and which columns are what."""
 
-    Parameters
-    ----------
-    path : Path
-    labels : list of str or None
-    ids, key : str or None
-    missing : OnMissing
-    """
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="INPUT",
+            help="CSV, TSV, Parquet, NPY, NPZ, Matrix Market, H5AD or a picture.",
+            show_default=False,
+        ),
+    ]
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label",
+            metavar="COLUMN",
+            help="A column that is no feature, such as a class. May be repeated.",
+            rich_help_panel=_DATA,
+            show_default=False,
+        ),
+    ] = None
+    ids: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="The column that names the rows.",
+            rich_help_panel=_DATA,
+            show_default=False,
+        ),
+    ] = None
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key",
+            help="The array to take from an NPZ or H5AD file.",
+            rich_help_panel=_DATA,
+            show_default=False,
+        ),
+    ] = None
+    missing: Annotated[
+        OnMissing,
+        typer.Option(
+            "--missing", help="What to do with rows that lack values.", rich_help_panel=_DATA
+        ),
+    ] = OnMissing.error
+    sep: Annotated[
+        str | None,
+        typer.Option(
+            "--sep",
+            metavar="CHARACTER",
+            help="Between the cells of a text file: ';', '|', tab, space, …",
+            rich_help_panel=_TEXT,
+            show_default="detected",
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            "--decimal",
+            metavar="MARK",
+            help="The decimal mark: '.' or ','.",
+            rich_help_panel=_TEXT,
+            show_default="detected",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            "--encoding",
+            help="Such as latin-1 or utf-16.",
+            rich_help_panel=_TEXT,
+            show_default="utf-8",
+        ),
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first row holds the names of the columns.",
+            rich_help_panel=_TEXT,
+            show_default="detected",
+        ),
+    ] = None
 
-    path: Path
-    labels: list[str] | None
-    ids: str | None
-    key: str | None
-    missing: OnMissing
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How to read, as `read_table` takes it, but for the roles of columns."""
+        sep = {"tab": "\t", r"\t": "\t", "space": " "}.get(self.sep or "", self.sep)
+        return {
+            "key": self.key,
+            "missing": self.missing.value,
+            "sep": sep,
+            "decimal": self.decimal,
+            "encoding": self.encoding,
+            "header": self.header,
+        }
 
 
 @dataclass(frozen=True)
 class AffinityOptions:
     """How affinities are computed.
 
-    Parameters
-    ----------
-    perplexity : float
-    n_neighbors : int or None
-    metric : str
-    neighbors : Approximation
-    seed : int
-    threads : int or None
-
     Examples
     --------
-    >>> options = AffinityOptions(30.0, None, "cosine", Approximation.exact, 0, None)
-    >>> options.keywords["n_jobs"], options.count(n_samples=1000)
-    (-1, 90)
+    >>> options = AffinityOptions(["10,40"], metric="cosine")
+    >>> options.perplexities, options.keywords["n_jobs"], options.count(n_samples=1000)
+    ([10.0, 40.0], -1, 120)
     """
 
-    perplexity: float
-    n_neighbors: int | None
-    metric: str
-    neighbors: Approximation
-    seed: int
-    threads: int | None
+    perplexity: Perplexity = None
+    n_neighbors: Annotated[
+        int | None,
+        typer.Option(
+            "--n-neighbors",
+            min=1,
+            metavar="INTEGER",
+            help="Neighbours each point is compared with.",
+            show_default="3 × perplexity",
+            rich_help_panel=_AFFINITIES,
+        ),
+    ] = None
+    metric: Annotated[
+        str,
+        typer.Option(
+            "--metric",
+            help="euclidean, cosine, or any other of scikit-learn's; precomputed for distances.",
+            rich_help_panel=_AFFINITIES,
+        ),
+    ] = "euclidean"
+    neighbors: Annotated[
+        Approximation,
+        typer.Option(
+            "--neighbors",
+            help="How to find neighbours; auto is exact up to 20,000 points.",
+            rich_help_panel=_AFFINITIES,
+        ),
+    ] = Approximation.auto
+    seed: Seed = 0
+    threads: Threads = None
+
+    @property
+    def perplexities(self) -> float | list[float]:
+        """The perplexity, or several, as estimators take them."""
+        return perplexity_of(self.perplexity)
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -277,6 +377,47 @@ class AffinityOptions:
 
     def count(self, n_samples: int) -> int:
         """Neighbours of each of so many points."""
+        perplexities = self.perplexities
+        largest = max(perplexities) if isinstance(perplexities, list) else perplexities
         # In this order NaN becomes 1; to complain is left to the estimator.
-        wanted = self.n_neighbors or 3.0 * max(1.0, self.perplexity)
+        wanted = self.n_neighbors or 3.0 * max(1.0, largest)
         return max(1, math.ceil(min(n_samples - 1, wanted)))
+
+
+def perplexity_of(words: list[str] | None) -> float | list[float]:
+    """The perplexity that a user asks for, or several of them.
+
+    Examples
+    --------
+    >>> perplexity_of(None), perplexity_of(["10"]), perplexity_of(["10,20", "40"])
+    (30.0, 10.0, [10.0, 20.0, 40.0])
+    """
+    values = []
+    for word in (part for one in words or ["30"] for part in one.split(",")):
+        try:
+            values.append(float(word))
+        except ValueError:
+            raise CommandError(
+                f"--perplexity {word} is not a number; use one such as 30, or several such as "
+                "10,40",
+                exit_code=USAGE,
+            ) from None
+    return values[0] if len(values) == 1 else values
+
+
+def one_perplexity(words: list[str] | None, what: str) -> float:
+    """The only perplexity; several are refused.
+
+    Examples
+    --------
+    >>> one_perplexity(["10"], "mean shift")
+    10.0
+    """
+    value = perplexity_of(words)
+    if isinstance(value, list):
+        raise CommandError(
+            f"{what} has one perplexity, not {', '.join(f'{v:g}' for v in value)}; leave all but "
+            "one out",
+            exit_code=USAGE,
+        )
+    return value

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
@@ -14,16 +13,12 @@ from closeknit.progress import Event, listening
 
 __all__ = ["Stages", "showing_stages"]
 
-T = TypeVar("T")
-
-#: What the library calls its stages, in words.
-_NAMES = {
-    "start": "starting positions",
-}
+#: What bars call those stages of the library that need more than their name.
+_NAMES = {"start": "starting positions"}
 
 
 class Stages:
-    """The stages of a command's work; without a display it does nothing.
+    """The stages of a command's work as they are reported; without a display only their names.
 
     Parameters
     ----------
@@ -37,11 +32,9 @@ class Stages:
     Examples
     --------
     >>> stages = Stages(None)
-    >>> stages.begin("clusters")
+    >>> stages.show(Event("clusters"))
     >>> stages.current
     'clusters'
-    >>> list(stages.each("new points", [1, 2]))
-    [1, 2]
     """
 
     def __init__(self, display: Progress | None) -> None:
@@ -49,61 +42,39 @@ class Stages:
         self._tasks: dict[str, TaskID] = {}
         self.current = "reading"
 
-    def begin(self, stage: str, total: int = 0, **fields: Any) -> None:
-        """Begin a stage; those before it are over. A total of 0 is not known."""
-        if stage == self.current and stage in self._tasks:
+    def show(self, event: Event) -> None:
+        """Draw an event; another stage than before ends that one."""
+        if event.stage != self.current or event.stage not in self._tasks:
+            self.close()
+            self.current = event.stage
+            self._tasks.pop(event.stage, None)  # a stage that comes again has a bar of its own
+        if self._display is None:
             return
-        self._end()
-        self.current = stage
-        if self._display is not None:
-            name = _NAMES.get(stage, stage)
-            fields = {"upper": False, "detail": "", **fields}
-            self._tasks[stage] = self._display.add_task(name, total=total or None, **fields)
-
-    def hear(self, event: Event) -> None:
-        """Draw what the library reports."""
-        self.begin(event.stage, event.total)
-        if self._display is not None and event.total:
-            # A search may go over the points more than once.
-            task = self._tasks[event.stage]
-            self._display.update(task, completed=event.done, total=event.total)
-
-    def each(self, stage: str, items: Sequence[T]) -> Iterator[T]:
-        """Yield the items of a stage, one after the other."""
-        for done, item in enumerate(items):
-            self.hear(Event(stage, done, len(items)))
-            yield item
-        self.hear(Event(stage, len(items), len(items)))
-
-    def iterations(self, max_iter: int) -> Any:
-        """Return a callback for an estimator that minimises; it never asks it to stop."""
-        counted = 0
-
-        def show(state: Any) -> None:
-            nonlocal counted
-            self.begin("optimisation", max_iter, upper=True)
-            counted += 1
-            if self._display is not None:
+        state = event.state
+        if event.stage not in self._tasks:
+            name = _NAMES.get(event.stage, event.stage)
+            # A minimisation may converge before its last iteration.
+            upper = state is not None
+            self._tasks[event.stage] = self._display.add_task(
+                name, total=None, upper=upper, detail=""
+            )
+        if event.total:
+            detail = ""
+            if state is not None:
                 lam = "" if state.lam is None else f"λ {state.lam:.3g}, "
-                self._display.update(
-                    self._tasks["optimisation"],
-                    completed=counted,
-                    total=max(max_iter, counted),
-                    detail=f"{lam}objective {state.value:.5g}",
-                )
+                detail = f"{lam}objective {state.value:.5g}"
+            # A search may go over the points more than once.
+            total = max(event.done, event.total)
+            task = self._tasks[event.stage]
+            self._display.update(task, completed=event.done, total=total, detail=detail)
 
-        return show
-
-    def _end(self) -> None:
+    def close(self) -> None:
+        """End the current stage."""
         if self._display is not None and self.current in self._tasks:
             task = self._tasks[self.current]
             done = max(1.0, next(t.completed for t in self._display.tasks if t.id == task))
             self._display.update(task, completed=done, total=done)
             self._display.stop_task(task)
-
-    def close(self) -> None:
-        """End the last stage."""
-        self._end()
 
 
 @contextmanager
@@ -121,7 +92,7 @@ def showing_stages(visible: bool) -> Iterator[Stages]:
     """
     if not visible:
         stages = Stages(None)
-        with listening(stages.hear):
+        with listening(stages.show):
             yield stages
         return
     columns = (
@@ -132,7 +103,7 @@ def showing_stages(visible: bool) -> Iterator[Stages]:
     )
     with Progress(*columns, console=Console(stderr=True)) as display:
         stages = Stages(display)
-        with listening(stages.hear):
+        with listening(stages.show):
             yield stages
         stages.close()
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from pathlib import Path
-from time import perf_counter
 from typing import Annotated, Any
 
 import typer
 
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
-from closeknit.cli.session import Fact, session
+from closeknit.cli.reporting import Fact, reporting
 
 __all__ = ["EXAMPLES", "reproduce"]
 
@@ -23,6 +21,7 @@ closeknit reproduce affinities --data ~/data -o results
 """
 
 
+@opt.spelled_out
 def reproduce(
     name: Annotated[
         str,
@@ -52,23 +51,21 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="On little, bundled data, in under two minutes.")
     ] = False,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    talk: opt.TalkOptions,
 ) -> None:
     """Rerun a paper's experiments: figures, and a page that compares the claims."""
-    with session(quiet, json) as current:
-        start = perf_counter()
+    with reporting(talk) as reporter:
         run = _find(name)
         target = output or Path(f"closeknit-{name}")
         if target.exists() and not target.is_dir():
             raise CommandError(f"{target} is a file; choose a folder", exit_code=USAGE)
         if data is not None and not data.is_dir():
             raise CommandError(
-                f"--data {data} is no folder; give the one with the data sets", exit_code=USAGE
+                f"--data {data} is not a folder; give the one with the data sets", exit_code=USAGE
             )
-        visible = not quiet and sys.stderr.isatty()
         try:
-            page = run(target, quick=quick, data=data, verbose=visible)
+            page = run(target, quick=quick, data=data, verbose=reporter.is_visible)
         except KeyboardInterrupt:
             raise CommandError(
                 f"interrupted; what was finished is in {target}", exit_code=INTERRUPTED
@@ -77,9 +74,8 @@ def reproduce(
             Fact("name", "experiment", name),
             Fact("quick", "quick", quick),
             Fact("figures", "figures", len(list(page.parent.glob(f"{name}-*.png")))),
-            Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
         ]
-        current.report(f"Reproduction: {name}", facts, [Fact("output", "Page", str(page))])
+        reporter.summarize(f"Reproduction: {name}", facts, [Fact("output", "Page", str(page))])
 
 
 def _find(name: str) -> Any:

@@ -1,19 +1,20 @@
-"""``closeknit segment``: the parts of a picture."""
+"""``closeknit segment``: the segments of a picture."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from closeknit.cli import options as opt
-from closeknit.cli.cluster import Clustering, check_count, cluster_facts
+from closeknit.cli.cluster import Clustering, check_number, cluster_facts
 from closeknit.cli.errors import INTERRUPTED, CommandError
-from closeknit.cli.files import check_outputs, named_after, read_image
+from closeknit.cli.inputs import read_image
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.session import Fact, Session, session
+from closeknit.cli.outputs import check_outputs, name_after
+from closeknit.cli.reporting import Fact, Reporter, reporting
+from closeknit.progress import report
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,10 +24,11 @@ __all__ = ["EXAMPLES", "mean_colors", "segment"]
 EXAMPLES = """
 closeknit segment photo.jpg --segments 25
 
-closeknit segment photo.jpg -o parts.npy --method meanshift --perplexity 100
+closeknit segment photo.jpg -o segments.npy --method meanshift --perplexity 100
 """
 
 
+@opt.spelled_out
 def segment(
     path: Annotated[
         Path, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF or BMP.", show_default=False)
@@ -34,69 +36,66 @@ def segment(
     output: Annotated[
         Path | None,
         opt.output(
-            "A picture with every part in its mean colour (.png), or the number of each pixel's "
-            "part (.npy).",
+            "A picture with every segment in its mean colour (.png), or the number of each "
+            "pixel's segment (.npy).",
             "IMAGE-segments.png",
         ),
     ] = None,
-    segments: Annotated[int | None, opt.how_many("--segments", "parts")] = None,
+    segments: Annotated[int | None, opt.number_of("--segments", "segments")] = None,
     method: Annotated[
-        Clustering, typer.Option("--method", "-m", help="How to find the parts.")
+        Clustering, typer.Option("--method", "-m", help="How to find segments.")
     ] = Clustering.spectral,
-    perplexity: opt.Perplexity = 30.0,
+    perplexity: opt.Perplexity = None,
     seed: opt.Seed = 0,
     threads: opt.Threads = None,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    talk: opt.TalkOptions,
 ) -> None:
-    """Part a picture: pixels that are close, in place and colour, stay together."""
-    with session(quiet, json) as current:
-        start = perf_counter()
-        check_count(method, segments, "--segments")
-        target = output or named_after(path, "segments", ".png")
+    """Segment a picture: pixels that are close, in place and colour, stay together."""
+    with reporting(talk) as reporter:
+        check_number(method, segments, "--segments")
+        K = opt.one_perplexity(perplexity, "segment")
+        target = output or name_after(path, "segments", ".png")
         check_outputs([path], [(target, (".png", ".npy"))])
-        with current.stages() as stages:
-            stages.begin("reading")
+        with reporter.stages():
+            report("reading")
             image = read_image(path)
-            _warn_if_large(current, image, segments, method, perplexity)
-            stages.begin("starting")
-            labels = _segment(image, segments, method, perplexity, seed, threads)
-            stages.begin("writing")
+            _warn_if_large(reporter, image, segments, method, perplexity)
+            report("starting")
+            labels = _segment(image, segments, method, K, seed, threads)
+            report("writing")
             _write(target, image, labels)
         height, width = labels.shape
-        current.report(
-            f"Parts of {path}",
+        reporter.summarize(
+            f"Segments of {path}",
             [
                 Fact("input", "", str(path)),
                 Fact("method", "method", method.value),
                 Fact("height", "height", height),
                 Fact("width", "width", width),
+                Fact("perplexity", "perplexity", K, "{:g}"),
                 *cluster_facts(labels.ravel(), "segments"),
-                Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
             ],
-            [Fact("output", "Parts", str(target))],
+            [Fact("output", "Segments", str(target))],
         )
         # Mean shift leaves no pixel out unless it is interrupted.
         if method is Clustering.meanshift and (labels < 0).any():
             raise CommandError(
-                f"interrupted; the parts found so far are in {target}", exit_code=INTERRUPTED
+                f"interrupted; the segments found so far are in {target}", exit_code=INTERRUPTED
             )
 
 
 def _warn_if_large(
-    current: Session,
+    reporter: Reporter,
     image: NDArray[Any],
     segments: int | None,
     method: Clustering,
-    perplexity: float,
+    perplexity: list[str] | None,
 ) -> None:
-    options = opt.AffinityOptions(
-        perplexity, None, "euclidean", opt.Approximation.auto, seed=0, threads=None
-    )
     warn_if_large(
-        current,
+        reporter,
         (image.shape[0] * image.shape[1], 5),
-        options,
+        opt.AffinityOptions(perplexity),
         "modes" if method is Clustering.meanshift else "eigenvectors",
         n_vectors=segments or 0,
         picture=True,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from closeknit.cli import options as opt
-from closeknit.cli.files import check_outputs, named_after, read
+from closeknit.cli.inputs import data_facts, holds_affinities, read
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.methods import holds_affinities
-from closeknit.cli.session import Fact, session
+from closeknit.cli.outputs import check_outputs, name_after
+from closeknit.cli.reporting import Fact, reporting
+from closeknit.progress import report
 
 if TYPE_CHECKING:
     from closeknit.io import Table
@@ -44,8 +44,8 @@ _CLASSES = {
 }
 
 
+@opt.spelled_out
 def sparsify(
-    path: opt.Input,
     output: Annotated[Path | None, opt.output(opt.GRAPH_FILE, "INPUT-sparse.npz")] = None,
     method: Annotated[
         Sparsifier,
@@ -53,8 +53,8 @@ def sparsify(
             "--method",
             "-m",
             metavar="NAME",
-            help="Which edges stay: entropic (the strongest), knn (of nearest neighbours), "
-            "viewers (that few vote against) or resistance (a sample, reweighted).",
+            help="Which edges stay: entropic (the strongest), knn (to nearest neighbours), "
+            "viewers (those few points vote against) or resistance (a sample, reweighted).",
         ),
     ] = Sparsifier.entropic,
     sparsity: Annotated[
@@ -69,50 +69,37 @@ def sparsify(
         ),
     ] = None,
     kind: opt.Kind = opt.InputKind.auto,
-    perplexity: opt.Perplexity = 30.0,
-    n_neighbors: opt.NNeighbors = None,
-    metric: opt.Metric = "euclidean",
-    neighbors: opt.Neighbors = opt.Approximation.auto,
-    label: opt.Label = None,
-    ids: opt.Id = None,
-    key: opt.Key = None,
-    missing: opt.Missing = opt.OnMissing.error,
-    seed: opt.Seed = 0,
-    threads: opt.Threads = None,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    data: opt.DataOptions,
+    affinity: opt.AffinityOptions,
+    talk: opt.TalkOptions,
 ) -> None:
     """Make a graph sparse: of the rows of INPUT, or one that INPUT holds."""
-    with session(quiet, json) as current:
+    with reporting(talk) as reporter:
         from closeknit.io import write_graph
         from closeknit.io.writers import GRAPHS
 
-        start = perf_counter()
-        target = output or named_after(path, "sparse", ".npz")
-        check_outputs([path], [(target, GRAPHS)])
-        data = opt.DataOptions(path, label, ids, key, missing)
-        options = opt.AffinityOptions(perplexity, n_neighbors, metric, neighbors, seed, threads)
-        with current.stages() as stages:
-            stages.begin("reading")
+        target = output or name_after(data.path, "sparse", ".npz")
+        check_outputs([data.path], [(target, GRAPHS)])
+        with reporter.stages():
+            report("reading")
             table = read(data)
-            given = _given(table, kind, metric)
+            given = _given(table, kind, affinity.metric)
             if given == "data":
-                warn_if_large(current, table.X.shape, options, "graph")
-            stages.begin("edges")
-            estimator = _make(method, options, sparsity, given).fit(table.X)
-            stages.begin("writing")
+                warn_if_large(reporter, table.X.shape, affinity, "graph")
+            report("edges")
+            estimator = _make(method, affinity, sparsity, given).fit(table.X)
+            report("writing")
             write_graph(target, estimator.graph_)
         facts = [
-            Fact("input", "", str(path)),
             Fact("input_is", "input", given),
             Fact("method", "method", method.value),
-            Fact("n_samples", "points", table.n_samples),
-            Fact("n_edges", "entries left", int(estimator.graph_.nnz)),
+            *data_facts(data, table, affinities=given == "affinities"),
+            Fact("n_edges", "edges kept", int(estimator.graph_.nnz)),
             Fact("sparsity", "pairs without an edge", estimator.sparsity_, "{:.2%}"),
-            Fact("seconds", "seconds", perf_counter() - start, "{:.1f}"),
         ]
         files = [Fact("output", "Graph", str(target))]
-        current.report(f"A sparse graph of {path}", facts, files)
+        reporter.summarize(f"A sparse graph of {data.path}", facts, files)
 
 
 def _given(table: Table, kind: opt.InputKind, metric: str) -> str:
@@ -133,5 +120,5 @@ def _make(
     if method is Sparsifier.knn:
         keywords["n_neighbors"] = options.n_neighbors
     else:
-        keywords["perplexity"] = options.perplexity
+        keywords["perplexity"] = options.perplexities
     return getattr(graphs, _CLASSES[method])(**keywords)

@@ -18,16 +18,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from closeknit.io import anndata
     from closeknit.io.anndata import from_anndata, neighbors_from_anndata
+    from closeknit.io.dialect import Dialect
     from closeknit.io.frames import from_frame, to_frame_like
     from closeknit.io.images import read_image
     from closeknit.io.models import load, save
-    from closeknit.io.table import Table
-    from closeknit.io.tables import kind_of, read_table
+    from closeknit.io.readers import kind_of, read_table
+    from closeknit.io.table import Table, default_names
     from closeknit.io.writers import write_graph, write_table
 
 __all__ = [
+    "Dialect",
     "Table",
     "anndata",
+    "default_names",
     "from_anndata",
     "from_frame",
     "kind_of",
@@ -42,14 +45,16 @@ __all__ = [
 ]
 
 _HOME = {
+    "Dialect": "dialect",
     "Table": "table",
+    "default_names": "table",
     "from_anndata": "anndata",
     "from_frame": "frames",
-    "kind_of": "tables",
+    "kind_of": "readers",
     "load": "models",
     "neighbors_from_anndata": "anndata",
     "read_image": "images",
-    "read_table": "tables",
+    "read_table": "readers",
     "save": "models",
     "to_frame_like": "frames",
     "write_graph": "writers",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,8 @@ def read_npz(path: Path, *, key: str | None, selection: Selection) -> Table:
             arrays = {name: _member(archive, name) for name in archive.files}
     except (AttributeError, TypeError) as error:
         raise ValueError(error) from error  # not an archive, or one of something else
-    return _named_table(arrays, _find_key(arrays, key), selection)
+    key = _find_key(arrays, key)
+    return replace(_named_table(arrays, key, selection), key=key)
 
 
 def read_matrix_market(path: Path, *, selection: Selection) -> Table:
@@ -218,8 +220,7 @@ def _matrix(array: NDArray[Any], what: str) -> NDArray[Any]:
         )
     if 0 in array.shape:
         raise DataError(f"{what} has shape {array.shape}, which holds no numbers")
-    single = array.dtype == np.float32
-    return np.ascontiguousarray(array, dtype=np.float32 if single else np.float64)
+    return array
 
 
 def _table(

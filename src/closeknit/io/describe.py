@@ -9,25 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import fields, is_dataclass
+from dataclasses import replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from closeknit.exceptions import ModelError
-from closeknit.io.registry import (
-    ESTIMATORS,
-    INDICES,
-    NOT_SAVED,
-    PARTS,
-    dataclasses,
-    parameters_of,
-)
+from closeknit.io.registry import parameters_of, path_of
 from closeknit.kernels import KERNELS, Kernel
 
-__all__ = ["PLAIN", "Description"]
+__all__ = ["OF_SKLEARN", "PLAIN", "Description"]
+
+#: What scikit-learn keeps in fitted estimators on its own account.
+OF_SKLEARN = ("feature_names_in_", "_n_features_out", "_sklearn_output_config")
 
 #: Types of arrays: truth values, numbers, strings, times.
 PLAIN = "biufcSUmM"
@@ -73,6 +71,8 @@ class Description:
         """
         if value is None or type(value) in (bool, int, str):
             return value
+        if isinstance(value, StrEnum):
+            return value.value
         if type(value) is float and math.isfinite(value):
             return value
         if id(value) not in self._known:
@@ -98,19 +98,13 @@ class Description:
             return {"kind": "dict", "items": self._named(value.items(), where)}
         if isinstance(value, np.random.RandomState | np.random.Generator):
             return self._random(value, where)
-        if isinstance(value, Kernel) and value in KERNELS.values():
-            return {"kind": "kernel", "name": value.name}
-        if cls in INDICES:
-            return self._index(value, where)
-        if cls in PARTS:
-            parts = ((name, getattr(value, place)) for name, place in PARTS[cls].items())
-            return {"kind": "parts", "class": cls.__name__, "parts": self._named(parts, where)}
-        if cls.__name__ in ESTIMATORS and ESTIMATORS[cls.__name__].cls is cls:
-            return self._estimator(value, where)
-        if is_dataclass(value) and dataclasses().get(cls.__name__) is cls:
-            given = [field.name for field in fields(value) if field.init]
-            named = self._named(((name, getattr(value, name)) for name in given), where)
-            return {"kind": "dataclass", "class": cls.__name__, "fields": named}
+        if isinstance(value, Kernel) and _is_known(value):
+            family, scale, power = value.code
+            code = {"family": family, "scale": scale, "power": power}
+            return {"kind": "kernel", "name": value.name, **self._named(code.items(), where)}
+        path = path_of(cls)
+        if path is not None:
+            return self._object(value, path, where)
         raise ModelError(
             f"cannot save {where}: {_short(value)} is not one of closeknit's own objects, and "
             "others could be restored only by running code from the file; replace it by "
@@ -157,40 +151,43 @@ class Description:
             return {"kind": "random state", "state": self.add(dict(state), where)}
         return {"kind": "generator", "state": self.add(value.bit_generator.state, where)}
 
-    def _index(self, value: Any, where: str) -> dict[str, Any]:
-        cls = type(value)
-        kept = INDICES[cls]
-        fitted = hasattr(value, kept[0])
-        state = ((name, getattr(value, name)) for name in kept) if fitted else ()
-        names = parameters_of(cls)
+    def _object(self, value: Any, path: str, where: str) -> dict[str, Any]:
+        parameters = [(name, getattr(value, name)) for name in parameters_of(type(value))]
+        state = _state_of(value, where)
         return {
-            "kind": "index",
-            "class": cls.__name__,
-            "parameters": self._named(((n, getattr(value, n)) for n in names), where),
-            "state": self._named(state, where) if fitted else None,
+            "kind": "object",
+            "class": path,
+            "parameters": self._named(parameters, where),
+            "state": None if state is None else self._named(state.items(), where),
         }
 
-    def _estimator(self, value: Any, where: str) -> dict[str, Any]:
-        name = type(value).__name__
-        parameters = value.get_params(deep=False)
-        left_out = {*parameters, *NOT_SAVED}
-        attributes = {key: kept for key, kept in vars(value).items() if key not in left_out}
-        declared = ESTIMATORS[name]
-        fitted = any(key in attributes for key in declared.required)
-        missing = [key for key in declared.required if key not in attributes]
-        unknown = attributes.keys() - {*declared.required, *declared.optional}
-        if fitted and (missing or unknown):
-            raise ModelError(
-                f"cannot save {where}: it {'lacks' if missing else 'has'} the attribute "
-                f"{(missing or sorted(unknown))[0]!r}, unlike a fitted {name}; fit it again, and "
-                "do not add attributes to it"
-            )
-        return {
-            "kind": "estimator",
-            "class": name,
-            "parameters": self._named(parameters.items(), where),
-            "attributes": self._named(attributes.items(), where) if fitted else None,
-        }
+
+def _state_of(value: Any, where: str) -> dict[str, Any] | None:
+    """What is saved of an object besides its parameters; None if it is not fitted."""
+    cls, held = type(value), vars(value)
+    declared = getattr(cls, "saved_state", ())
+    if not any(name in held for name in declared):
+        return None
+    own = OF_SKLEARN if isinstance(value, BaseEstimator) else ()
+    missing = [name for name in declared if name not in held]
+    known = {*declared, *own, *parameters_of(cls)}
+    added = [name for name in held if not name.startswith("_") and name not in known]
+    if missing or (own and added):
+        raise ModelError(
+            f"cannot save {where}: it {'lacks' if missing else 'has'} the attribute "
+            f"{(missing or added)[0]!r}, unlike a fitted {cls.__name__}; fit it again, and do not "
+            "add attributes to it"
+        )
+    optional = [name for name in own if name in held and name not in declared]
+    return {name: held[name] for name in (*declared, *optional)}
+
+
+def _is_known(kernel: Kernel) -> bool:
+    """Whether a kernel is one of ours, with other numbers perhaps."""
+    return any(
+        kernel == replace(known, name=kernel.name, scale=kernel.scale, power=kernel.power)
+        for known in KERNELS.values()
+    )
 
 
 def _short(value: Any) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -41,6 +43,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     Whatever ends the block early, an error, a full disk or Ctrl-C, leaves nothing behind and what
     was at `path` as it was. A place that cannot be written to fails before the block does any work.
+    The permissions of a file that is replaced are kept; of several writers the last one wins.
 
     Parameters
     ----------
@@ -79,12 +82,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield file
             return
         target = Path(os.path.realpath(target))
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+        # A name of its own for every call: other processes and threads may write to `path`, too.
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
         try:
-            with temporary.open("wb") as file:
+            with temporary.open("xb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())  # a full disk may show only here
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -129,7 +135,8 @@ def reading(
         raise
     except UnicodeDecodeError as error:
         raise failure(
-            f"cannot read {path}: it is not UTF-8 text (byte {error.start}); save it as UTF-8"
+            f"cannot read {path}: it is not {error.encoding.upper()} text (byte {error.start}); "
+            "save it as UTF-8, or pass its encoding, such as encoding='latin-1'"
         ) from error
     except OSError as error:
         advice = _READING_ADVICE.get(error.errno or 0)

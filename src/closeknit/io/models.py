@@ -18,13 +18,13 @@ import closeknit
 from closeknit.exceptions import ModelError
 from closeknit.io.describe import PLAIN, Description
 from closeknit.io.files import reading, replacing
-from closeknit.io.registry import ESTIMATORS
+from closeknit.io.registry import estimators, path_of
 from closeknit.io.restore import restore
 
 __all__ = ["FORMAT_VERSION", "load", "save"]
 
 #: Raised when files change in a way that older versions would misread.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _FORMAT = "closeknit model"
 _DESCRIPTION = "model.json"
 _CHUNK = 2**24  # bytes read at a time, so that an array is not in memory twice
@@ -70,13 +70,13 @@ def save(model: Any, path: str | Path) -> None:
     True
     """
     name = type(model).__name__
-    if name not in ESTIMATORS or ESTIMATORS[name].cls is not type(model):
+    if path_of(type(model)) is None or name not in estimators():
         raise ModelError(
-            f"cannot save an object of type {name}; save one of {', '.join(ESTIMATORS)}"
+            f"cannot save an object of type {name}; save one of {', '.join(estimators())}"
         )
     description = Description()
     reference = description.add(model, name)
-    if description.objects[reference["ref"]]["attributes"] is None:
+    if description.objects[reference["ref"]]["state"] is None:
         raise ModelError(f"this {name} is not fitted; call fit before saving it")
     content = {
         "format": _FORMAT,
@@ -144,20 +144,20 @@ def _array_name(number: int) -> str:
 
 def _read_model(archive: zipfile.ZipFile) -> Any:
     if _DESCRIPTION not in archive.namelist():
-        raise ModelError(f"it has no {_DESCRIPTION}, so it is no model that closeknit saved")
+        raise ModelError(f"it has no {_DESCRIPTION}, so it is not a model that closeknit saved")
     content = json.loads(archive.read(_stored(archive, _DESCRIPTION)))
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise ModelError("it is no model that closeknit saved")
+        raise ModelError("it is not a model that closeknit saved")
     version = content.get("version")
     if version != FORMAT_VERSION:
         raise ModelError(
             f"its format is version {version!r}, written by closeknit "
             f"{content.get('closeknit')}; this is closeknit {closeknit.__version__}, which reads "
-            f"version {FORMAT_VERSION}: install the version that wrote it"
+            f"version {FORMAT_VERSION}; fit the model again, or install the version that wrote it"
         )
     objects = restore(content["objects"], lambda entry: _read_array(archive, entry))
     model = objects[content["model"]["ref"]]
-    if type(model).__name__ not in ESTIMATORS or not hasattr(model, "n_features_in_"):
+    if type(model).__name__ not in estimators() or not hasattr(model, "n_features_in_"):
         raise ModelError("what it describes is not a fitted model")
     return model
 
@@ -186,7 +186,7 @@ def _read_array(archive: zipfile.ZipFile, entry: dict[str, Any]) -> NDArray[Any]
             )
         size = int(np.prod(shape, dtype=object)) * dtype.itemsize
         if info.file_size - member.tell() != size:
-            raise ModelError(f"its part {name} has not the length that {shape} needs")
+            raise ModelError(f"its part {name} does not have the length that {shape} needs")
         content = memoryview(bytearray(size))
         for start in range(0, size, _CHUNK):
             content[start : start + _CHUNK] = member.read(min(_CHUNK, size - start))

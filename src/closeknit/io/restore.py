@@ -2,21 +2,24 @@
 
 A file may say anything. It can name classes of the registry only, and every number on which
 compiled code relies is checked: array types and shapes, indices of sparse matrices, neighbours.
+What only a class can know about itself is checked by its ``restore_state``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
-from closeknit.apps.density import SamplePointDensity as Density
 from closeknit.exceptions import ModelError
-from closeknit.io.registry import ESTIMATORS, INDICES, PARTS, Shapes, dataclasses
-from closeknit.kernels import KERNELS, Kernel
+from closeknit.io.describe import OF_SKLEARN
+from closeknit.io.registry import parameters_of, saveable
+from closeknit.kernels import KERNELS
 from closeknit.neighbors import Neighbors
 
 __all__ = ["restore"]
@@ -24,8 +27,31 @@ __all__ = ["restore"]
 _GENERATORS = {
     name: getattr(np.random, name) for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 }
-_INDICES = {cls.__name__: cls for cls in INDICES}
-_PARTS = {cls.__name__: cls for cls in PARTS}
+#: Shapes of fitted attributes, wherever they occur, in symbols: equal symbols are equal numbers,
+#: and a symbol alone is that number itself. Further axes are free.
+_SHAPES: Mapping[str, tuple[str, ...] | str] = {
+    "n_features_in_": "f",
+    "affinity_estimator_": ("n", "n"),
+    "affinities_": ("n", "n"),
+    "graph_": ("n", "n"),
+    "probabilities_": ("n", "n"),
+    "votes_": ("n", "n"),
+    "index_": ("n", "f"),
+    "neighbors_": ("n",),
+    "sigmas_": ("n",),
+    "betas_": ("n",),
+    "evaluations_": ("n",),
+    "converged_": ("n",),
+    "embedding_": ("n", "d"),
+    "eigenvalues_": ("d",),
+    "labels_": ("n",),
+    "transduction_": ("n",),
+    "classes_": ("c",),
+    "label_distributions_": ("n", "c"),
+    "cluster_centers_": ("m", "f"),
+}
+#: What `transform` gives new rows of, and hence what ``_n_features_out`` counts the columns of.
+_OUTPUTS = ("embedding_", "affinities_")
 
 
 def restore(
@@ -106,103 +132,74 @@ def _generator(entry: Any, value: Any, named: Any) -> Any:
 
 
 def _kernel(entry: Any, value: Any, named: Any) -> Any:
-    return _known(KERNELS, entry["name"], "kernel")
+    family, scale, power = (value(entry[name]) for name in ("family", "scale", "power"))
+    known = next((kernel for kernel in KERNELS.values() if kernel.family == family), None)
+    if known is None or not (0.0 < scale < np.inf and 0.0 < power < np.inf):
+        raise ModelError(f"it names the unknown kernel {(family, scale, power)}; upgrade closeknit")
+    return replace(known, name=str(entry["name"]), scale=scale, power=power)
 
 
-def _index(entry: Any, value: Any, named: Any) -> Any:
-    cls = _known(_INDICES, entry["class"], "class")
-    index = cls(**named(entry["parameters"]))
-    if entry["state"] is not None:
-        state = named(entry["state"])
-        for name in INDICES[cls]:
-            setattr(index, name, state[name])
-        if hasattr(index, "restore_state"):
-            index.restore_state()
-    return index
-
-
-def _parts(entry: Any, value: Any, named: Any) -> Any:
-    cls = _known(_PARTS, entry["class"], "class")
-    parts = named(entry["parts"])
-    shape = _shape(parts["index"])
-    # Neighbours are looked up in the points, among which compiled code trusts them to be.
-    if cls is Density and (parts["X"].shape != shape or parts["sigmas"].shape != shape[:1]):
-        raise ModelError("it holds a density whose points, widths and index do not fit each other")
-    if cls is not Density and parts["owners"].shape != shape[:1]:
-        raise ModelError("it holds paths whose places and owners do not fit each other")
-    return cls(**parts)
-
-
-def _dataclass(entry: Any, value: Any, named: Any) -> Any:
-    made = _known(dataclasses(), entry["class"], "class")(**named(entry["fields"]))
+def _object(entry: Any, value: Any, named: Any) -> Any:
+    cls = _known(saveable(), entry["class"], "class")
+    name = cls.__name__
+    parameters = named(entry["parameters"])
+    unknown = parameters.keys() - parameters_of(cls)
+    if unknown:
+        raise ModelError(
+            f"its {name} has the parameter {min(unknown)!r}, which this version does not know; "
+            "upgrade closeknit"
+        )
+    made = cls(**parameters)
     if isinstance(made, Neighbors) and not _in_range(made.indices, made.n_targets):
         raise ModelError("it holds neighbours that are none of the points")
-    if isinstance(made, Kernel) and not _is_kernel(made):
-        raise ModelError(f"it names the unknown kernel {made.code!r}; upgrade closeknit")
+    if entry["state"] is not None:
+        state = named(entry["state"])
+        _check_state(cls, state)
+        vars(made).update(state)
+        if hasattr(made, "restore_state"):
+            made.restore_state()
     return made
-
-
-def _is_kernel(kernel: Kernel) -> bool:
-    """Whether the compiled sums have the kernel, and its class stands for the same one."""
-    families: dict[type, int] = {type(known): known.family for known in KERNELS.values()}
-    family, scale, power = kernel.code
-    shaped = 0.0 < scale < np.inf and 0.0 < power < np.inf
-    return shaped and families.get(type(kernel)) == family
 
 
 def _in_range(indices: NDArray[Any], n: int) -> bool:
     return not indices.size or (int(indices.min()) >= -1 and int(indices.max()) < n)
 
 
-def _estimator(entry: Any, value: Any, named: Any) -> Any:
-    name = entry["class"]
-    declared = _known(ESTIMATORS, name, "class")
-    parameters = named(entry["parameters"])
-    unknown = parameters.keys() - declared.cls._get_param_names()
-    if unknown:
-        raise ModelError(
-            f"its {name} has the parameter {min(unknown)!r}, which this version does not know; "
-            "upgrade closeknit"
-        )
-    estimator = declared.cls(**parameters)
-    if entry["attributes"] is None:
-        return estimator
-    attributes = named(entry["attributes"])
-    missing = declared.required.keys() - attributes.keys()
-    unknown = attributes.keys() - {*declared.required, *declared.optional}
+def _check_state(cls: type, state: Mapping[str, Any]) -> None:
+    """Complain about attributes that are missing, unknown, or do not fit each other."""
+    declared = {*getattr(cls, "saved_state", ())}
+    missing = declared - state.keys()
+    optional = OF_SKLEARN if issubclass(cls, BaseEstimator) else ()
+    unknown = state.keys() - {*declared, *optional}
     if missing or unknown:
         raise ModelError(
-            f"its {name} {'lacks' if missing else 'has'} the attribute "
+            f"its {cls.__name__} {'lacks' if missing else 'has'} the attribute "
             f"{min(missing or unknown)!r}, unlike one of this version; fit the model again"
         )
-    _check_shapes(name, attributes, declared.required)
-    vars(estimator).update(attributes)
-    return estimator
-
-
-def _check_shapes(name: str, attributes: Mapping[str, Any], declared: Shapes) -> None:
-    """Equal symbols must be equal numbers."""
     sizes: dict[str, int] = {}
-    for attribute, symbols in declared.items():
-        found = attributes[attribute]
-        if symbols is None or found is None:
-            continue
-        shape = (found,) if isinstance(symbols, str) else _shape(found)
-        wanted = (symbols,) if isinstance(symbols, str) else symbols
-        if len(shape) != len(wanted) or any(
-            sizes.setdefault(symbol, size) != size
-            for symbol, size in zip(wanted, shape, strict=True)
-        ):
-            known = {symbol: sizes[symbol] for symbol in wanted if symbol in sizes}
-            raise ModelError(
-                f"its {name}.{attribute} has shape {shape}, which does not fit the rest ({known})"
-            )
+    found = {name: state[name] for name in _SHAPES if state.get(name) is not None}
+    for name, held in found.items():
+        symbols = _SHAPES[name]
+        shape = (held,) if isinstance(symbols, str) else _shape(held)
+        known = [sizes.setdefault(s, size) for s, size in zip(symbols, shape, strict=False)]
+        if len(shape) < len(symbols) or known != [*shape[: len(symbols)]]:
+            raise _unfit(cls, name, shape)
+    count = state.get("_n_features_out")
+    output = next((_shape(state[name]) for name in _OUTPUTS if name in state), None)
+    if count is not None and output is not None and count != output[1]:
+        raise _unfit(cls, "_n_features_out", count)
+
+
+def _unfit(cls: type, name: str, shape: Any) -> ModelError:
+    return ModelError(f"its {cls.__name__}.{name} has shape {shape}, which does not fit the rest")
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    """The shape of an array, of an index's data, or of an estimator's affinities."""
-    names = ("affinities_", "points_", "distances_", "_X", "X")
-    holder = next((getattr(value, name) for name in names if hasattr(value, name)), value)
+    """The shape of an array, or of what an estimator, an index or neighbours hold."""
+    names = ("affinities_", "points_", "distances_", "indices", "X")
+    holder = value if isinstance(value, np.ndarray) or sparse.issparse(value) else None
+    if holder is None:
+        holder = next((getattr(value, name) for name in names if hasattr(value, name)), value)
     return tuple(holder.shape)
 
 
@@ -221,8 +218,5 @@ _MAKERS: Mapping[str, Callable[[Any, Any, Any], Any]] = {
     "random state": _random_state,
     "generator": _generator,
     "kernel": _kernel,
-    "index": _index,
-    "parts": _parts,
-    "dataclass": _dataclass,
-    "estimator": _estimator,
+    "object": _object,
 }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from closeknit.exceptions import DataError
+
+if TYPE_CHECKING:
+    from closeknit.io.dialect import Dialect
 
 __all__ = ["Selection", "Table", "assemble", "default_names"]
 
@@ -38,6 +41,14 @@ class Table:
     kind : str
         Where the table comes from: "text", "parquet", "numpy", "matrix market", "h5ad", "image",
         "frame" or "anndata".
+    id_name : str or None
+        The column of the identifiers, if it has a name.
+    n_dropped : int
+        Rows left out because of missing values.
+    key : str or None
+        The array or representation taken from a file that holds several.
+    dialect : Dialect or None
+        How a text file was read.
 
     Examples
     --------
@@ -56,6 +67,10 @@ class Table:
     labels: dict[str, NDArray[Any]] = field(default_factory=dict)
     ids: NDArray[Any] | None = None
     kind: str = "numpy"
+    id_name: str | None = None
+    n_dropped: int = 0
+    key: str | None = None
+    dialect: Dialect | None = None
 
     @property
     def n_samples(self) -> int:
@@ -121,10 +136,19 @@ class Selection:
 
     def apart(self, order: Sequence[str]) -> set[str]:
         """Columns that are no features even if they hold numbers, of those in `order`."""
-        ids = self.ids
-        if ids is None and len(order) > 1 and order[0].strip().lower() in _ID_NAMES:
-            ids = order[0] if order[0] not in self.wanted() else None
+        if self.features is not None:
+            return {*order} - {*self.features}
+        ids = self.id_column(order)
         return {*(self.labels or ()), *(() if ids is None else (ids,))}
+
+    def id_column(self, order: Sequence[str]) -> str | None:
+        """The column of identifiers, of those in `order`: the one named, or the first if its name
+        says so.
+        """
+        if self.ids is not None:
+            return self.ids
+        named = len(order) > 1 and order[0].strip().lower() in _ID_NAMES
+        return order[0] if named and order[0] not in self.wanted() else None
 
 
 def default_names(n: int) -> tuple[str, ...]:
@@ -183,18 +207,30 @@ def assemble(
     def values(name: str) -> NDArray[Any]:
         return others[name] if name in others else _column(X, position[name])
 
-    ids_name = _find_ids(order, values, selection)
+    id_name = selection.id_column(order)
+    # A column called "id" whose values repeat is a label like any other.
+    if id_name is not None and selection.ids is None and not _all_different(values(id_name)):
+        id_name = None
     features = _choose_features(names, order, selection)
-    taken = {*features, ids_name}
+    taken = {*features, id_name}
     labels = {name: values(name) for name in order if name not in taken}
-    ids = None if ids_name is None else values(ids_name)
+    ids = None if id_name is None else values(id_name)
     columns = [position[name] for name in features]
-    X = X if columns == list(range(X.shape[1])) else X[:, columns]
+    X = _to_floats(X if columns == list(range(X.shape[1])) else X[:, columns])
     keep = _finite_rows(X, features, selection, where)
+    n_dropped = 0
     if keep is not None:
+        n_dropped = int(np.count_nonzero(~keep))
         X, ids = X[keep], None if ids is None else ids[keep]
         labels = {name: column[keep] for name, column in labels.items()}
-    return Table(X, tuple(features), labels, ids, kind)
+    return Table(X, tuple(features), labels, ids, kind, id_name or None, n_dropped)
+
+
+def _to_floats(X: Any) -> Any:
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    if sparse.issparse(X):
+        return X.astype(dtype, copy=False)
+    return np.ascontiguousarray(X, dtype=dtype)
 
 
 def _column(X: Any, i: int) -> NDArray[Any]:
@@ -218,16 +254,6 @@ def _unknown(unknown: Sequence[str], known: Sequence[str]) -> str:
     return f"there is no column {unknown[0]!r}; choose from {shown or 'none'}"
 
 
-def _find_ids(
-    order: Sequence[str], values: Callable[[str], NDArray[Any]], selection: Selection
-) -> str | None:
-    if selection.ids is not None:
-        return selection.ids
-    guesses = selection.apart(order) - {*(selection.labels or ())}
-    # What is called "id" but is not the same for one row only is a label like any other.
-    return next((name for name in guesses if _all_different(values(name))), None)
-
-
 def _all_different(column: NDArray[Any]) -> bool:
     return len(set(column.tolist())) == len(column)
 
@@ -237,15 +263,15 @@ def _choose_features(names: Sequence[str], order: Sequence[str], selection: Sele
         numeric = set(names)
         text = [name for name in selection.features if name not in numeric]
         if text:
-            raise DataError(f"column {text[0]!r} is not numeric; choose others as features")
+            raise DataError(f"column {text[0]!r} is not numeric; choose other features")
         return list(selection.features)
     apart = selection.apart(order)
     features = [name for name in names if name not in apart]
     if not features:
         raise DataError(
             "there is no numeric column to compute with, only "
-            f"{', '.join(map(repr, order[:20])) or 'none at all'}; check the separator and the "
-            "decimal point"
+            f"{', '.join(map(repr, order[:20])) or 'none at all'}; for a text file, pass another "
+            "sep= or decimal="
         )
     return features
 

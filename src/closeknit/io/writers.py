@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -33,6 +33,7 @@ def write_table(
     *,
     columns: Sequence[str] | None = None,
     ids: ArrayLike | None = None,
+    id_name: str = "id",
     labels: Mapping[str, ArrayLike] | None = None,
 ) -> None:
     """Write an embedding, or any other matrix, with names and labels for its rows.
@@ -48,7 +49,10 @@ def write_table(
     columns : sequence of str or None, default=None
         Names of the components; None is "x0", "x1" and so on.
     ids : array-like of shape (n_samples,) or None, default=None
-        Written as the first column, "id".
+        Written as the first column; as an array called "ids" in NPZ files, unless they have
+        another name.
+    id_name : str, default="id"
+        The name of that column.
     labels : mapping of str to array-like of shape (n_samples,) or None, default=None
         Further columns.
 
@@ -77,8 +81,19 @@ def write_table(
             f"X must be a matrix of numbers, got shape {matrix.shape} and type {matrix.dtype}"
         )
     names = _check_columns(columns, matrix.shape[1])
-    extras = _check_extras(ids, labels or {}, names, len(matrix))
-    _WRITERS[suffix.removesuffix(".gz")](Path(path), matrix, names, extras)
+    before = {} if ids is None else {id_name: np.asarray(ids)}
+    after = {str(name): np.asarray(values) for name, values in (labels or {}).items()}
+    _check_extras([*before.items(), *after.items()], names, len(matrix))
+    target = Path(path)
+    if suffix == ".npy":
+        with replacing(target) as file:
+            np.save(file, matrix, allow_pickle=False)
+    elif suffix == ".npz":
+        _write_npz(target, matrix, names, {**before, **after})
+    else:
+        write = _write_parquet if suffix == ".parquet" else _write_text
+        middle = {name: np.ascontiguousarray(matrix[:, i]) for i, name in enumerate(names)}
+        write(target, {**before, **middle, **after})
 
 
 def write_graph(path: str | Path, W: Any) -> None:
@@ -141,29 +156,17 @@ def _check_columns(columns: Sequence[str] | None, n: int) -> list[str]:
     return names
 
 
-def _check_extras(
-    ids: ArrayLike | None, labels: Mapping[str, ArrayLike], names: Sequence[str], n: int
-) -> Columns:
-    extras = {} if ids is None else {"id": np.asarray(ids)}
-    for name, values in labels.items():
-        if name in names or name in extras:
+def _check_extras(extras: Sequence[tuple[str, NDArray[Any]]], names: Sequence[str], n: int) -> None:
+    seen = {*names}
+    for name, values in extras:
+        if name in seen:
             raise ValueError(f"two columns would be called {name!r}; rename one of them")
-        extras[str(name)] = np.asarray(values)
-    for name, values in extras.items():
         if values.shape != (n,):
             raise ValueError(f"{name!r} has shape {values.shape}, but there are {n} rows")
-    return extras
+        seen.add(name)
 
 
-def _all_columns(X: NDArray[Any], names: list[str], extras: Columns) -> Columns:
-    """Identifiers, components, labels."""
-    first = {"id": extras["id"]} if "id" in extras else {}
-    components = {name: np.ascontiguousarray(X[:, i]) for i, name in enumerate(names)}
-    return {**first, **components, **extras}
-
-
-def _write_text(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -> None:
-    columns = _all_columns(X, names, extras)
+def _write_text(path: Path, columns: Columns) -> None:
     delimiter = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
     with replacing(path) as file, _text_layer(file, path) as text:
         writer = csv.writer(
@@ -193,17 +196,12 @@ def _text_layer(file: BinaryIO, path: Path) -> Iterator[TextIO]:
         yield text
 
 
-def _write_parquet(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -> None:
+def _write_parquet(path: Path, columns: Columns) -> None:
     pa = require("pyarrow", "frames", "writing Parquet needs pyarrow")
     parquet = require("pyarrow.parquet", "frames", "writing Parquet needs pyarrow")
-    table = pa.table(_all_columns(X, names, extras))
+    table = pa.table(columns)
     with replacing(path) as file:
         parquet.write_table(table, file)
-
-
-def _write_npy(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -> None:
-    with replacing(path) as file:
-        np.save(file, X, allow_pickle=False)
 
 
 def _write_npz(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -> None:
@@ -218,12 +216,3 @@ def _write_npz(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -
 def _plain(column: NDArray[Any]) -> NDArray[Any]:
     """Text of type object, which could only be pickled, as text of a fixed width."""
     return column.astype(str) if column.dtype == object else column
-
-
-_WRITERS: dict[str, Callable[[Path, NDArray[Any], list[str], Columns], None]] = {
-    ".csv": _write_text,
-    ".tsv": _write_text,
-    ".parquet": _write_parquet,
-    ".npy": _write_npy,
-    ".npz": _write_npz,
-}

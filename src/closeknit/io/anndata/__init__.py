@@ -9,12 +9,13 @@ What `affinities` leaves behind has the form of ``sc.pp.neighbors``, so that
 ``sc.tl.leiden(adata, neighbors_key="entropic")`` clusters by it.
 """
 
+from closeknit.io.anndata.embedding import METHODS, embed, tsne
 from closeknit.io.anndata.graph import affinities
-from closeknit.io.anndata.maps import embed, tsne
+from closeknit.io.anndata.observations import from_anndata, read_h5ad
 from closeknit.io.anndata.stored import neighbors_from_anndata
-from closeknit.io.anndata.tables import from_anndata, read_h5ad
 
 __all__ = [
+    "METHODS",
     "affinities",
     "embed",
     "from_anndata",

@@ -8,7 +8,7 @@ from closeknit.io.anndata.stored import perplexity_for, representation, stored_d
 from closeknit.io.anndata.uns import refuse_both, storable, target
 from closeknit.neighbors import Neighbors
 
-__all__ = ["embed", "tsne"]
+__all__ = ["METHODS", "embed", "tsne"]
 
 #: What users may call a method, and the estimator behind it.
 METHODS = {

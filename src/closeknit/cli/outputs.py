@@ -1,4 +1,4 @@
-"""Files a command reads and writes, looked at before the work begins."""
+"""What a command writes: checked before the work begins, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from closeknit.cli.errors import USAGE, CommandError
-from closeknit.cli.options import DataOptions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,106 +15,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_outputs",
-    "is_picture",
-    "named_after",
+    "name_after",
     "new_figure",
     "picture_format",
-    "read",
-    "read_image",
-    "read_points",
     "save_figure",
+    "save_model",
+    "write_rows",
 ]
 
 
-def read(options: DataOptions, least: int = 2) -> Table:
-    """Read the input.
-
-    Parameters
-    ----------
-    options : DataOptions
-    least : int, default=2
-        Rows it must have.
-
-    Returns
-    -------
-    Table
-    """
-    from closeknit.io import read_table
-
-    table = read_table(
-        options.path,
-        labels=options.labels or None,
-        ids=options.ids,
-        key=options.key,
-        missing=options.missing.value,
-    )
-    if table.n_samples < least:
-        raise CommandError(
-            f"{options.path} has one row, which is close to nobody; give at least two"
-        )
-    return table
-
-
-def read_points(options: DataOptions) -> tuple[Table, tuple[int, ...] | None]:
-    """Read the input; the pixels of a picture are points (i, j, L, u, v).
-
-    Parameters
-    ----------
-    options : DataOptions
-
-    Returns
-    -------
-    table : Table
-    shape : tuple of int or None
-        Height and width of a picture.
-    """
-    if is_picture(options.path):
-        from closeknit.apps import pixel_features
-        from closeknit.io import Table
-
-        image = read_image(options.path)
-        names = ("row", "column", "L", "u", "v")
-        return Table(pixel_features(image), names, kind="image"), image.shape[:2]
-    return read(options), None
-
-
-def read_image(path: Path) -> Any:
-    """Read a picture; a table is refused.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    ndarray of shape (height, width) or (height, width, 3)
-    """
-    from closeknit import io
-
-    with io.files.reading(path):
-        path.stat()
-    if io.kind_of(path) != "image":
-        raise CommandError(f"{path} is no picture; use .png, .jpg, .tif or .bmp", exit_code=USAGE)
-    return io.read_image(path)
-
-
-def is_picture(path: Path) -> bool:
-    """Whether a file's ending is that of pixels.
-
-    Examples
-    --------
-    >>> is_picture(Path("photo.JPG")), is_picture(Path("photo.csv"))
-    (True, False)
-    """
-    return path.suffix.lower() in (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
-
-
-def named_after(path: Path, what: str, suffix: str) -> Path:
+def name_after(path: Path, what: str, suffix: str) -> Path:
     """A file in the current folder for what was made of `path`.
 
     Examples
     --------
-    >>> named_after(Path("cells/blood.csv.gz"), "tsne", ".csv").name
+    >>> name_after(Path("cells/blood.csv.gz"), "tsne", ".csv").name
     'blood-tsne.csv'
     """
     return Path(f"{path.name.split('.')[0]}-{what}{suffix}")
@@ -159,6 +73,44 @@ def _check_place(path: Path) -> None:
             raise _EnoughError
     except _EnoughError:
         pass
+
+
+def write_rows(path: Path, X: Any, columns: Sequence[str], table: Table) -> None:
+    """Write columns of numbers, with the names and labels of the rows beside them.
+
+    Parameters
+    ----------
+    path : Path
+    X : array-like of shape (n_samples, n_columns)
+    columns : sequence of str
+    table : Table
+        Where the rows came from.
+    """
+    from closeknit.io import write_table
+
+    id_name = table.id_name or "id"
+    write_table(path, X, columns=columns, ids=table.ids, id_name=id_name, labels=table.labels)
+
+
+def save_model(estimator: Any, table: Table, path: Path) -> None:
+    """Save a model together with the names of the columns it was fitted to, if they have any.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    table : Table
+    path : Path
+    """
+    import numpy as np
+
+    from closeknit.io import default_names, save
+
+    if table.feature_names != default_names(table.n_features):
+        estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
+    try:
+        save(estimator, path)
+    finally:
+        vars(estimator).pop("feature_names_in_", None)  # here the new points are arrays
 
 
 def new_figure(size: tuple[float, float]) -> Figure:

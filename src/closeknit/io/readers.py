@@ -1,4 +1,4 @@
-"""Read a table, whatever file it is in."""
+"""Read a table from a file whose ending says what it is."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def read_table(
     ids: str | None = None,
     missing: str = "error",
     key: str | None = None,
-    delimiter: str | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
     header: bool | None = None,
 ) -> Table:
     r"""Read data from a file whose ending says what it is.
@@ -95,10 +97,14 @@ def read_table(
     key : str or None, default=None
         The array to take from an NPZ file (default "X"), or the matrix of an H5AD file, such as
         "X_pca" or "X" (see `from_anndata`).
-    delimiter : str or None, default=None
-        Between the cells of a text file; None guesses it from the first line.
+    sep : str or None, default=None
+        Between the cells of a text file, such as ";"; None finds it out, as it does the next three.
+    decimal : {".", ","} or None, default=None
+        The decimal mark of a text file.
+    encoding : str or None, default=None
+        Of a text file, such as "latin-1"; None is UTF-16 if the file is marked so, else UTF-8.
     header : bool or None, default=None
-        Whether the first line of a text file holds names; None looks whether it holds numbers.
+        Whether the first row of a text file holds the names of the columns.
 
     Returns
     -------
@@ -132,26 +138,25 @@ def read_table(
     kind = kind_of(path)
     if key is not None and kind not in ("npz", "h5ad"):
         raise ValueError(f"key={key!r} has a meaning for .npz and .h5ad files only, not {path}")
-    if (delimiter is not None or header is not None) and kind != "text":
-        raise ValueError(f"delimiter and header have a meaning for text files only, not {path}")
+    dialect = {"sep": sep, "decimal": decimal, "encoding": encoding, "header": header}
+    given = [name for name, value in dialect.items() if value is not None]
+    if given and kind != "text":
+        raise ValueError(f"{given[0]}= has a meaning for text files only, not {path}")
+    if sep is not None and len(sep) != 1:
+        raise ValueError(f"sep={sep!r} must be one character, such as ';'")
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal={decimal!r} must be '.' or ','")
     with reading(path):
-        return _read(path, kind, selection, key, delimiter, header)
+        if kind != "text":
+            return _read(path, kind, selection, key)
+        from closeknit.io.delimited import read_delimited
+
+        if sep is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
+            dialect["sep"] = "\t"
+        return read_delimited(path, selection=selection, **dialect)
 
 
-def _read(
-    path: Path,
-    kind: str,
-    selection: Selection,
-    key: str | None,
-    delimiter: str | None,
-    header: bool | None,
-) -> Table:
-    if kind == "text":
-        from closeknit.io.text import read_text
-
-        if delimiter is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
-            delimiter = "\t"
-        return read_text(path, delimiter=delimiter, header=header, selection=selection)
+def _read(path: Path, kind: str, selection: Selection, key: str | None) -> Table:
     if kind == "parquet":
         from closeknit.io.frames import read_parquet
 

@@ -1,4 +1,4 @@
-"""From the names of embeddings on the command line to estimators, and what commands ask of them."""
+"""Estimators as the command line names them: made, fitted, asked and described."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from closeknit.cli.errors import INTERRUPTED, CommandError
-from closeknit.cli.options import AffinityOptions, Approximation, InputKind
+from closeknit.cli.options import AffinityOptions, Approximation
 from closeknit.cli.progress import Stages
-from closeknit.cli.session import Fact
+from closeknit.cli.reporting import Fact
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,9 +19,9 @@ __all__ = [
     "TITLES",
     "Method",
     "fit",
-    "holds_affinities",
     "make_estimator",
-    "recall",
+    "neighbor_facts",
+    "neighbors_kept",
     "short_name",
     "stop_fact",
     "transform",
@@ -29,10 +29,10 @@ __all__ = [
 
 #: Why a minimisation stopped, in words that need no knowledge of parameters.
 _REASONS = {
-    "tol": "it has converged",
-    "gradient_tol": "it has converged",
-    "max_iter": "--max-iter is reached",
-    "time_limit": "--time-limit is reached",
+    "tol": "converged",
+    "gradient_tol": "converged",
+    "max_iter": "--max-iter reached",
+    "time_limit": "--time-limit reached",
 }
 #: Points over which the share of kept neighbours is averaged.
 _SAMPLE = 1000
@@ -51,14 +51,6 @@ class Method(StrEnum):
     eigenmaps = "eigenmaps"
 
 
-_CLASSES = {
-    Method.tsne: "TSNE",
-    Method.ee: "ElasticEmbedding",
-    Method.ssne: "SymmetricSNE",
-    Method.sne: "SNE",
-    Method.tee: "TElasticEmbedding",
-    Method.eigenmaps: "LaplacianEigenmaps",
-}
 #: How summaries and pictures name the classes.
 TITLES = {
     "TSNE": "t-SNE",
@@ -79,10 +71,11 @@ def stop_fact(model: Any) -> Fact:
     >>> model = ck.TSNE()
     >>> model.stopped_because_ = "tol"
     >>> stop_fact(model).shown, stop_fact(model).value
-    ('it has converged', 'tol')
+    ('converged', 'tol')
     """
     reason = getattr(model, "stopped_because_", None)
-    return Fact("stopped_because", "stopped because", reason, _REASONS.get(str(reason), "{}"))
+    words = _REASONS.get(str(reason), "")
+    return Fact("stopped_because", "stopped because", reason, words=words)
 
 
 def short_name(model: Any) -> str:
@@ -94,8 +87,10 @@ def short_name(model: Any) -> str:
     >>> short_name(ck.SymmetricSNE())
     'ssne'
     """
+    from closeknit.io.anndata import METHODS
+
     name = type(model).__name__
-    return next(method.value for method, known in _CLASSES.items() if known == name)
+    return next(method for method, known in METHODS.items() if known == name)
 
 
 def make_estimator(
@@ -123,14 +118,15 @@ def make_estimator(
     estimator
     """
     import closeknit
+    from closeknit.io.anndata import METHODS
 
     affinity: Any = "precomputed" if given_affinities else "entropic"
     if options.neighbors is not Approximation.auto and not given_affinities:
         # Embeddings leave the search to their affinities.
-        affinity = closeknit.EntropicAffinities(options.perplexity, **options.keywords)
-    return getattr(closeknit, _CLASSES[method])(
+        affinity = closeknit.EntropicAffinities(options.perplexities, **options.keywords)
+    return getattr(closeknit, METHODS[method.value])(
         dims,
-        perplexity=options.perplexity,
+        perplexity=options.perplexities,
         affinity=affinity,
         metric=options.metric,
         n_neighbors=options.n_neighbors or "auto",
@@ -149,9 +145,6 @@ def fit(estimator: Any, X: Any, stages: Stages) -> None:
     X : array or sparse matrix
     stages : Stages
     """
-    minimizes = hasattr(estimator, "callback")
-    if minimizes:
-        estimator.set_params(callback=stages.iterations(estimator.max_iter))
     try:
         estimator.fit(X)
     except KeyboardInterrupt:
@@ -159,19 +152,15 @@ def fit(estimator: Any, X: Any, stages: Stages) -> None:
             f"interrupted ({stages.current}); there is no embedding yet, nothing was written",
             exit_code=INTERRUPTED,
         ) from None
-    finally:
-        if minimizes:
-            estimator.set_params(callback=None)  # no part of the model
 
 
-def transform(model: Any, X: Any, stages: Stages) -> NDArray[np.float64]:
+def transform(model: Any, X: Any) -> NDArray[np.float64]:
     """Place new points, some at a time, which changes no bit of any.
 
     Parameters
     ----------
     model : fitted estimator
     X : array or sparse matrix
-    stages : Stages
 
     Returns
     -------
@@ -179,18 +168,18 @@ def transform(model: Any, X: Any, stages: Stages) -> NDArray[np.float64]:
     """
     import numpy as np
 
-    from closeknit.progress import listening
+    from closeknit.progress import listening, steps
 
     size = max(_CHUNK, math.ceil(X.shape[0] / 50))
     starts = range(0, X.shape[0], size)
     parts = []
-    for start in stages.each("new points", starts):
+    for start in steps("new points", starts):
         with listening(None):  # the searches inside are parts of this stage
             parts.append(model.transform(X[start : start + size]))
     return np.vstack(parts)
 
 
-def recall(model: Any, seed: int) -> float | None:
+def neighbors_kept(model: Any, seed: int) -> float | None:
     """Share of neighbours that are neighbours in the embedding, over a sample of the points.
 
     Parameters
@@ -219,22 +208,47 @@ def recall(model: Any, seed: int) -> float | None:
     )
 
 
-def holds_affinities(kind: InputKind, X: Any) -> bool:
-    """Whether the input is a graph: as the user says, or if it looks like one.
+def neighbor_facts(affinities: Any, options: AffinityOptions) -> list[Fact]:
+    """How the neighbours were found, and for which perplexity.
 
-    That is: sparse, square, not negative, and without loops.
+    Parameters
+    ----------
+    affinities : fitted estimator of affinities or None
+        None if the affinities were given.
+    options : AffinityOptions
+
+    Returns
+    -------
+    list of Fact
 
     Examples
     --------
-    >>> from scipy import sparse
-    >>> holds_affinities(InputKind.auto, sparse.csr_matrix([[0.0, 1.0], [1.0, 0.0]]))
-    True
-    >>> holds_affinities(InputKind.auto, sparse.eye(3, format="csr"))
-    False
+    >>> import closeknit as ck, numpy as np
+    >>> affinities = ck.EntropicAffinities(3.0).fit(np.arange(12.0)[:, None])
+    >>> [fact.shown for fact in neighbor_facts(affinities, AffinityOptions(["3"]))]
+    ['3', '9', 'exact', 'euclidean']
     """
-    from scipy import sparse
+    if affinities is None:
+        return [
+            Fact(key, "", None)
+            for key in ("perplexity", "n_neighbors", "neighbor_search", "metric")
+        ]
+    neighbors, perplexity = affinities.neighbors_, options.perplexities
+    several = perplexity if isinstance(perplexity, list) else [perplexity]
+    count = None if neighbors is None else int(neighbors.indices.shape[1])
+    return [
+        Fact("perplexity", "perplexity", perplexity, words=", ".join(f"{K:g}" for K in several)),
+        Fact("n_neighbors", "neighbours per point", count),
+        Fact("neighbor_search", "neighbour search", _search_of(affinities)),
+        Fact("metric", "metric", options.metric),
+    ]
 
-    if kind is not InputKind.auto:
-        return kind is InputKind.affinities
-    square = sparse.issparse(X) and X.shape[0] == X.shape[1]
-    return bool(square and X.min() >= 0.0 and not X.diagonal().any())
+
+def _search_of(affinities: Any) -> str | None:
+    index = getattr(affinities, "index_", None)
+    if index is None:
+        return None
+    kind = type(index).__name__
+    if kind == "ApproximateIndex":
+        return f"approximate, for a recall of {index.target_recall:g}"
+    return "given distances" if kind == "PrecomputedIndex" else "exact"

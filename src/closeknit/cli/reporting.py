@@ -1,4 +1,4 @@
-"""What every command does alike: errors, warnings, progress and the summary at the end."""
+"""What every command tells its user: errors, warnings, progress and the summary at the end."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
-from closeknit.cli.errors import reported_errors
+from closeknit.cli.errors import in_options, reported_errors
+from closeknit.cli.options import TalkOptions
 from closeknit.cli.progress import Stages, showing_stages
 
-__all__ = ["Fact", "Session", "session"]
+__all__ = ["Fact", "Reporter", "reporting"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Fact:
         Anything that JSON can hold; None is left out of the table.
     form : str, default="{}"
         How the table writes the value.
+    words : str, default=""
+        What the table writes instead of the value.
 
     Examples
     --------
@@ -41,66 +45,71 @@ class Fact:
     label: str
     value: Any
     form: str = "{}"
+    words: str = ""
 
     @property
     def shown(self) -> str:
         """The value as the table writes it."""
-        return self.form.format(self.value)
+        return self.words or self.form.format(self.value)
 
 
 @dataclass(frozen=True)
-class Session:
+class Reporter:
     """How a command talks to its user.
 
     Parameters
     ----------
-    quiet : bool
-        Only errors.
-    json : bool
-        The summary is one JSON object.
+    talk : TalkOptions
     """
 
-    quiet: bool
-    json: bool
+    talk: TalkOptions
+    _start: float
 
     def stages(self) -> AbstractContextManager[Stages]:
         """Show progress on stderr if that is a terminal."""
-        return showing_stages(not self.quiet and sys.stderr.isatty())
+        return showing_stages(self.is_visible)
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether there is a terminal to show progress on."""
+        return not self.talk.quiet and sys.stderr.isatty()
 
     def warn(self, message: str) -> None:
         """Say on stderr what the user may want to know or change."""
-        if not self.quiet:
-            print(f"closeknit: warning: {' '.join(message.split())}", file=sys.stderr)
+        if not self.talk.quiet:
+            line = " ".join(in_options(message).split())
+            print(f"closeknit: warning: {line}", file=sys.stderr)
 
-    def report(self, title: str, facts: Sequence[Fact], files: Sequence[Fact] = ()) -> None:
+    def summarize(self, title: str, facts: Sequence[Fact], files: Sequence[Fact] = ()) -> None:
         """Print the summary on stdout; `files` are those written."""
-        if self.json:
-            print(json.dumps({fact.key: fact.value for fact in (*facts, *files)}))
-        elif not self.quiet:
-            _print_table(title, facts, files)
+        took = Fact("seconds", "seconds", perf_counter() - self._start, "{:.1f}")
+        if self.talk.json:
+            print(json.dumps({fact.key: fact.value for fact in (*facts, took, *files)}))
+        elif not self.talk.quiet:
+            _print_table(title, [*facts, took], files)
 
 
 @contextmanager
-def session(quiet: bool, json: bool) -> Iterator[Session]:
+def reporting(talk: TalkOptions) -> Iterator[Reporter]:
     """Run a command's body: whatever goes wrong in it is one line and an exit code.
 
     Parameters
     ----------
-    quiet, json : bool
-        As in `Session`; JSON is printed even if quiet.
+    talk : TalkOptions
+        JSON is printed even if quiet.
 
     Yields
     ------
-    Session
+    Reporter
     """
     with reported_errors():
-        current = Session(quiet, json)
-        with _warnings_as_lines(current):
-            yield current
+        reporter = Reporter(talk, perf_counter())
+        with _warnings_as_lines(reporter):
+            yield reporter
 
 
 @contextmanager
-def _warnings_as_lines(current: Session) -> Iterator[None]:
+def _warnings_as_lines(reporter: Reporter) -> Iterator[None]:
     """Collect warnings, which would break the bars, and print each once at the end."""
     with warnings.catch_warnings(record=True) as caught:
         # Those for programmers are not for users.
@@ -111,7 +120,7 @@ def _warnings_as_lines(current: Session) -> Iterator[None]:
             yield
         finally:
             for message in dict.fromkeys(str(warning.message) for warning in caught):
-                current.warn(message)
+                reporter.warn(message)
 
 
 def _print_table(title: str, facts: Sequence[Fact], files: Sequence[Fact]) -> None:

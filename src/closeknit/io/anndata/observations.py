@@ -79,7 +79,6 @@ def _to_table(adata: Any, key: str | None, selection: Selection, kind: str) -> T
     X = matrix(adata, key)
     if 0 in X.shape:
         raise DataError(f"{key!r} has shape {X.shape}, which holds no numbers")
-    X = X.astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
     names = default_names(X.shape[1])
     # The names of genes need not be all different; then numbers must do.
     if (key == "X" or key in adata.layers) and adata.var_names.is_unique:
@@ -90,4 +89,5 @@ def _to_table(adata: Any, key: str | None, selection: Selection, kind: str) -> T
     others = {"": np.asarray(adata.obs_names, dtype=object), **labels}
     selection = selection if selection.ids is not None else replace(selection, ids="")
     order = ["", *names, *labels]
-    return assemble(X, names, others, order=order, selection=selection, kind=kind)
+    table = assemble(X, names, others, order=order, selection=selection, kind=kind)
+    return replace(table, key=key)

@@ -1,0 +1,279 @@
+"""Delimited text: CSV, TSV and the like, read by Arrow.
+
+The first lines tell how the file is written (see `dialect.py`) and which columns hold numbers.
+What Arrow cannot convert is looked at cell by cell, so that messages name the line.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closeknit.exceptions import DataError
+from closeknit.io.dialect import MISSING, Dialect, Sample, find_dialect, is_missing, to_number
+from closeknit.io.extras import require
+from closeknit.io.table import Selection, Table, assemble, default_names
+
+__all__ = ["read_delimited"]
+
+#: The dialect is found from so many bytes, and from at least so many lines.
+_HEAD_BYTES, _HEAD_LINES = 2**18, 20
+_WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")  # int64 has room for 18 digits
+_CODE = re.compile("0[0-9]+")  # 007 is a name
+
+
+def read_delimited(path: Path, *, selection: Selection, **dialect: Any) -> Table:
+    r"""Read delimited text.
+
+    Parameters
+    ----------
+    path : Path
+        Compressed if it ends in ``.gz``.
+    selection : Selection
+    **dialect
+        Those fields of `Dialect` that are known; the others are found out.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from closeknit.io.table import Selection
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "flowers.csv")
+    ...     _ = path.write_text("length,width,kind\n1.4,0.2,a\n4.7,1.4,b\n")
+    ...     read_delimited(path, selection=Selection()).X
+    array([[1.4, 0.2],
+           [4.7, 1.4]])
+    """
+    require("pyarrow.csv", "cli", "reading text needs pyarrow")
+    return _File(path, *find_dialect(_head(path), **dialect)).read(selection)
+
+
+class _File:
+    """A file whose dialect is known.
+
+    Parameters
+    ----------
+    path : Path
+    dialect : Dialect
+    sample : Sample
+    """
+
+    def __init__(self, path: Path, dialect: Dialect, sample: Sample) -> None:
+        self.path, self.dialect, self.sample = path, dialect, sample
+        if not sample.rows:
+            raise DataError("it has a header, but no rows; write or download it again")
+        self.names = sample.names or list(default_names(len(sample.rows[0])))
+
+    def read(self, selection: Selection) -> Table:
+        self._check_first_rows()
+        apart = selection.apart(self.names)
+        numeric = {
+            i for i, name in enumerate(self.names) if name not in apart and self._is_numeric(i)
+        }
+        if selection.features is None:
+            self._check_text(numeric, apart)
+        numbers, texts = self._read_columns(numeric)
+        table = assemble(
+            numbers,
+            [name for name in self.names if name not in texts],
+            {name: self._to_labels(cells) for name, cells in texts.items()},
+            order=self.names,
+            selection=selection,
+            kind="text",
+            where=lambda row: f"line {self._line_of(row)}",
+        )
+        return replace(table, dialect=self.dialect)
+
+    def _check_first_rows(self) -> None:
+        if any(len(row) != len(self.names) for row in self.sample.rows):
+            self._check_rows()
+
+    def _is_numeric(self, column: int) -> bool:
+        return _numbers([row[column] for row in self.sample.rows], self.dialect) is not None
+
+    def _check_text(self, numeric: set[int], apart: set[str]) -> None:
+        """Complain if most columns are text: more often than not that is a misreading."""
+        text = [name for i, name in enumerate(self.names) if i not in numeric and name not in apart]
+        if not numeric or len(text) <= len(numeric):
+            return
+        cells = (row[self.names.index(text[0])] for row in self.sample.rows)
+        example = next(cell for cell in cells if not is_missing(cell))
+        shown = ", ".join(map(repr, text[:5])) + (", …" if len(text) > 5 else "")
+        labels = f"labels=[{', '.join(map(repr, text))}]" if len(text) <= 5 else "labels="
+        raise DataError(
+            f"{len(text)} of its {len(self.names)} columns are text ({shown}; {text[0]!r} holds "
+            f"{_short(example)}), read with sep={self.dialect.sep!r} and "
+            f"decimal={self.dialect.decimal!r}; pass another sep= or decimal=, or {labels} if "
+            "these columns are labels"
+        )
+
+    def _read_columns(self, numeric: set[int]) -> tuple[NDArray[Any], dict[str, list[str]]]:
+        quotes = _count_quotes(self.path)
+        if quotes % 2:
+            self._check_rows()  # Arrow would take an open quote for one cell up to the end
+        table = self._read_arrow(numeric, quotes > 0)
+        if table is None:
+            self._check_rows()
+            table = self._read_arrow(set(), quotes > 0)
+        if table is None:
+            raise ValueError("Arrow cannot read it")
+        numbers, texts = [], {}
+        for i, (name, column) in enumerate(zip(self.names, table.columns, strict=True)):
+            values: Any = None
+            if i in numeric:
+                values = column.to_numpy()
+                if values.dtype == object:
+                    values = self._convert(name, column.to_pylist())
+            if values is None:
+                texts[name] = column.to_pylist()
+            else:
+                numbers.append(values)
+        X = np.empty((table.num_rows, len(numbers)))
+        for i, values in enumerate(numbers):
+            X[:, i] = values
+        return X, texts
+
+    def _read_arrow(self, numeric: set[int], quoted: bool) -> Any:
+        """The table by Arrow, or None if there are cells that do not fit."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        places = list(map(str, range(len(self.names))))
+        types = {place: pa.string() for place in places}
+        types.update({str(i): pa.float64() for i in numeric})
+        words = {form for word in MISSING for form in (word, word.upper(), word.capitalize())}
+        row = max(sum(map(len, cells)) + len(cells) for cells in self.sample.rows)
+        blank = self.dialect.sep == " "
+        try:
+            return arrow.read_csv(
+                self._squeezed() if blank else self.path,
+                arrow.ReadOptions(
+                    skip_rows=0 if blank else self.sample.n_lines,
+                    column_names=places,
+                    encoding="utf8" if blank else self.dialect.encoding.replace("utf-8", "utf8"),
+                    block_size=max(2**20, 16 * row),  # a block must hold a row
+                ),
+                arrow.ParseOptions(delimiter=self.dialect.sep, newlines_in_values=quoted),
+                arrow.ConvertOptions(
+                    column_types=types,
+                    null_values=sorted(words),
+                    decimal_point=self.dialect.decimal,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            if "UTF8" in str(error):
+                self._check_rows()
+            return None
+
+    def _squeezed(self) -> BytesIO:
+        """The rows with one blank between cells."""
+        with self._open() as file:
+            lines = [" ".join(line.split()) for line in file]
+        return BytesIO("\n".join(lines[self.sample.n_lines :]).encode())
+
+    def _open(self) -> TextIO:
+        encoding = "utf-8-sig" if self.dialect.encoding == "utf-8" else self.dialect.encoding
+        if _is_compressed(self.path):
+            return gzip.open(self.path, "rt", encoding=encoding, newline="")
+        return self.path.open(encoding=encoding, newline="")
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The rows below the header, each with the line it ends on."""
+        with self._open() as file:
+            lines = (" ".join(line.split()) for line in file) if self.dialect.sep == " " else file
+            reader = csv.reader(lines, delimiter=self.dialect.sep, strict=True)
+            last = 0
+            try:
+                for row in reader:
+                    last = reader.line_num
+                    if row and last > self.sample.n_lines:
+                        yield last, row
+            except csv.Error as error:
+                raise DataError(f"line {last + 1}: {error}; check the quotes there") from error
+
+    def _check_rows(self) -> None:
+        """Complain about the first row that has another number of cells than there are columns."""
+        for line, row in self._rows():
+            if len(row) != len(self.names):
+                raise DataError(
+                    f"line {line} has {len(row)} cells, but there are {len(self.names)} columns; "
+                    "correct that line, or pass another sep="
+                )
+
+    def _line_of(self, row: int) -> int:
+        return next(line for i, (line, _) in enumerate(self._rows()) if i == row)
+
+    def _convert(self, name: str, cells: list[str]) -> NDArray[np.float64] | None:
+        """Numbers, or None if most cells are text."""
+        found = _numbers(cells, self.dialect)
+        if isinstance(found, int):
+            raise DataError(
+                f"line {self._line_of(found)}, column {name!r}: {_short(cells[found])} is not a "
+                "number, as most of that column is; correct it, or keep the column as a label "
+                f"with labels=[{name!r}]"
+            )
+        return found
+
+    def _to_labels(self, cells: list[str]) -> NDArray[Any]:
+        """Whole numbers, numbers or text, whichever all cells are."""
+        if all(map(_WHOLE.fullmatch, cells)):
+            return np.array(list(map(int, cells)))
+        if not any(map(_CODE.fullmatch, cells)) and not any(map(is_missing, cells)):
+            numbers = _numbers(cells, self.dialect)
+            if isinstance(numbers, np.ndarray):
+                return numbers
+        return np.array(cells, dtype=object)
+
+
+def _numbers(cells: list[str], dialect: Dialect) -> NDArray[np.float64] | int | None:
+    """The numbers in a column, NaN where one is missing; None if most cells are text.
+
+    If most are numbers but not all, the first that is none.
+    """
+    values = [to_number(cell, dialect.decimal) for cell in cells]
+    wrong = [i for i, v in enumerate(values) if v is None and not is_missing(cells[i])]
+    if not wrong:
+        # A column in which nothing is present counts as numeric, to be reported as missing.
+        return np.array([np.nan if value is None else value for value in values])
+    count = sum(value is not None for value in values)
+    return wrong[0] if count >= len(wrong) else None
+
+
+def _head(path: Path) -> bytes:
+    """The first lines of a file."""
+    with _open_bytes(path) as file:
+        parts = [file.read(_HEAD_BYTES)]
+        while len(parts[-1]) == _HEAD_BYTES and sum(p.count(b"\n") for p in parts) < _HEAD_LINES:
+            parts.append(file.read(_HEAD_BYTES))
+        parts.append(file.readline())
+    return b"".join(parts)
+
+
+def _count_quotes(path: Path) -> int:
+    with _open_bytes(path) as file:
+        return sum(part.count(b'"') for part in iter(lambda: file.read(2**22), b""))
+
+
+def _open_bytes(path: Path) -> BinaryIO:
+    return gzip.open(path) if _is_compressed(path) else path.open("rb")  # type: ignore[return-value]
+
+
+def _is_compressed(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
+def _short(cell: str) -> str:
+    return repr(cell if len(cell) <= 40 else cell[:40] + "…")

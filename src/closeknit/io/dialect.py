@@ -1,0 +1,253 @@
+"""How a text file is written: its separator, decimal mark, encoding and header."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+
+from closeknit.exceptions import CloseknitWarning, DataError
+
+__all__ = ["MISSING", "Dialect", "Sample", "find_dialect", "is_missing", "to_number"]
+
+_SEPARATORS = (",", ";", "\t", "|")
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "missing"})
+_COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.IGNORECASE)
+#: 1,234 is a thousand to some and little more than one to others.
+_AMBIGUOUS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    r"""How a text file is written.
+
+    Parameters
+    ----------
+    sep : str, default=","
+        Between cells. A blank stands for any number of blanks and tabs.
+    decimal : {".", ","}, default="."
+        The decimal mark.
+    encoding : str, default="utf-8"
+    header : bool, default=True
+        Whether the first row holds the names of the columns.
+
+    Examples
+    --------
+    >>> from closeknit.io import Dialect
+    >>> Dialect(sep=";", decimal=",")
+    Dialect(sep=';', decimal=',', encoding='utf-8', header=True)
+    """
+
+    sep: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    header: bool = True
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first rows of a file.
+
+    Parameters
+    ----------
+    names : list of str or None
+        The header; None if there is none.
+    rows : list of list of str
+        Those below the header.
+    n_lines : int
+        Lines up to the header and including it.
+    """
+
+    names: list[str] | None
+    rows: list[list[str]]
+    n_lines: int
+
+
+def find_dialect(
+    head: bytes,
+    *,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+) -> tuple[Dialect, Sample]:
+    r"""Find out how a file is written from its first lines; what is given is not questioned.
+
+    Parameters
+    ----------
+    head : bytes
+        The start of the file, up to the end of some line.
+    sep, decimal, encoding, header
+        As in `Dialect`; None is found out.
+
+    Returns
+    -------
+    Dialect, Sample
+
+    Examples
+    --------
+    >>> dialect, sample = find_dialect(b"a;b;cluster\n1,5;2,5;1\n")
+    >>> dialect
+    Dialect(sep=';', decimal=',', encoding='utf-8', header=True)
+    >>> sample.names, sample.rows
+    (['a', 'b', 'cluster'], [['1,5', '2,5', '1']])
+    """
+    encoding = encoding or next((e for mark, e in _MARKS.items() if head.startswith(mark)), "utf-8")
+    lines = list(StringIO(_decode(head, encoding).removeprefix("\ufeff"), newline=""))
+    first = _find_first(lines)
+    lines[first] = lines[first].removeprefix("#").lstrip(" ")
+    sep = sep or _find_separator(lines[first:])
+    rows, ends = _split(lines[first:], sep)
+    body = list(zip(*rows[1:], strict=False))
+    decimal = decimal or _find_decimal(body or [(cell,) for cell in rows[0]], sep)
+    if header is None:
+        header = _has_header(rows[0], body, decimal)
+    dialect = Dialect(sep, decimal, encoding, header)
+    if not header:
+        return dialect, Sample(None, rows, first)
+    names = [name.strip() for name in rows[0]]
+    return dialect, Sample(names, rows[1:], first + ends[0])
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell stands for a number that is not known.
+
+    Examples
+    --------
+    >>> is_missing(" NA"), is_missing("0")
+    (True, False)
+    """
+    return cell.strip().lower() in MISSING
+
+
+def to_number(cell: str, decimal: str = ".") -> float | None:
+    """The number in a cell, or None if it holds something else.
+
+    Examples
+    --------
+    >>> to_number("1,5", ","), to_number("1,5"), to_number("1_5")
+    (1.5, None, None)
+    """
+    if "_" in cell or (decimal == "," and "." in cell):  # Python reads 1_000, as 1000
+        return None
+    try:
+        return float(cell.replace(",", ".", 1) if decimal == "," else cell)
+    except ValueError:
+        return None
+
+
+def _decode(head: bytes, encoding: str) -> str:
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(head)
+    except LookupError:
+        raise DataError(f"encoding={encoding!r} is unknown; use one such as 'latin-1'") from None
+    if "\0" in text:
+        raise DataError("it holds zero bytes; if it is UTF-16, pass encoding='utf-16-le'")
+    return text
+
+
+def _find_first(lines: list[str]) -> int:
+    """The line that holds the names, or else the first row: not blank, and no comment.
+
+    Of the comments the last may hold the names: if it has as many cells as the row below it.
+    """
+    present = [i for i, line in enumerate(lines) if line.strip()]
+    if not present:
+        raise DataError("it is empty; write or download it again")
+    first = next((i for i in present if not lines[i].startswith("#")), present[-1])
+    before = next((i for i in reversed(present) if i < first), None)
+    if before is not None:
+        sep = _find_separator(lines[first:])
+        cells = [_split([line], sep)[0] for line in (lines[before][1:].strip(), lines[first])]
+        if len(cells[1][0]) > 1 and [*map(len, cells[0])] == [*map(len, cells[1])]:
+            return before
+    return first
+
+
+def _split(lines: list[str], sep: str) -> tuple[list[list[str]], list[int]]:
+    """The rows, and the number of lines up to the end of each."""
+    reader = csv.reader(
+        (" ".join(line.split()) for line in lines) if sep == " " else lines, delimiter=sep
+    )
+    pairs = [(row, reader.line_num) for row in reader if row]
+    return [row for row, _ in pairs], [line for _, line in pairs]
+
+
+def _find_separator(lines: list[str]) -> str:
+    """The one that gives all rows as many cells, and makes most of them numbers."""
+    found = [sep for sep in _SEPARATORS if sep in lines[0]]
+    if not found:
+        return " " if len(lines[0].split()) > 1 else ","
+
+    def fit(sep: str) -> tuple[float, float, int]:
+        rows, _ = _split(lines, sep)
+        cells = [cell for row in rows for cell in row]
+        numbers = sum(
+            to_number(cell, ",") is not None or to_number(cell) is not None for cell in cells
+        )
+        n = len(rows[0])
+        return sum(len(row) == n for row in rows) / len(rows), numbers / len(cells), n
+
+    return max(found, key=fit)
+
+
+def _find_decimal(columns: Sequence[Sequence[str]], sep: str) -> str:
+    """The comma if there are numbers with one, and none with a point."""
+    cells = [[cell.strip() for cell in column if not is_missing(cell)] for column in columns]
+    commas = [
+        cell
+        for column in cells
+        if all(to_number(cell, ",") is not None for cell in column)
+        for cell in column
+        if _COMMA.fullmatch(cell)
+    ]
+    if not commas:
+        return "."
+    point = next(
+        (c for column in cells for c in column if "." in c and to_number(c) is not None), None
+    )
+    if point is None and (sep == ";" or not all(map(_AMBIGUOUS.fullmatch, commas))):
+        return ","
+    meant = f"beside {point!r}" if point is not None else "which may mean a thousand or about one"
+    raise DataError(
+        f"it holds {commas[0]!r}, {meant}; pass decimal=',' or decimal='.', or write all numbers "
+        "alike and without thousands separators"
+    )
+
+
+def _has_header(first: list[str], columns: list[tuple[str, ...]], decimal: str) -> bool:
+    """Whether the first row holds names: no numbers, or text above a column of numbers."""
+    numbers = [to_number(cell, decimal) is not None for cell in first]
+    if not any(numbers) or _counts(first) or (not first[0].strip() and _counts(first[1:])):
+        return True
+    if all(numbers):
+        return False
+    for cell, number, column in zip(first, numbers, columns, strict=False):
+        present = [below for below in column if not is_missing(below)]
+        numeric = bool(present) and all(to_number(below, decimal) is not None for below in present)
+        if numeric and not number and not is_missing(cell):
+            return True
+    if not first[0].strip() and columns and not any(map(is_missing, columns[0])):
+        return True  # what pandas writes above an index
+    names = [cell.strip() for cell, number in zip(first, numbers, strict=True) if number]
+    repeated = any(cell in column for cell, column in zip(first, columns, strict=False))
+    if len(set(names)) == len(names) and all(map(str.isdecimal, names)) and not repeated:
+        warnings.warn(
+            f"its first row ({', '.join(first[:4])}{', …' if len(first) > 4 else ''}) is taken for "
+            "data because it holds numbers; pass header=True if these are names",
+            CloseknitWarning,
+            stacklevel=2,
+        )
+    return False
+
+
+def _counts(cells: Sequence[str]) -> bool:
+    """Whether numbers are the names that pandas gives the columns of an array: 0, 1, 2, …"""
+    return len(cells) > 1 and [cell.strip() for cell in cells] == [
+        str(i) for i in range(len(cells))
+    ]

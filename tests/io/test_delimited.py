@@ -1,0 +1,288 @@
+"""Text files: how they are written is found out, said, and can be said otherwise."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from closeknit.exceptions import CloseknitWarning, DataError, MissingDependencyError
+from closeknit.io import Dialect, delimited, read_table
+
+NUMBERS = ["1.5", "-2", "0.1", "1e-320", "3.141592653589793", "123456789012345678", "1e22"]
+ODD = ["", " 7 ", "+1", "nan", "NaN", "NA", "nUlL", "inf", "1e999", "1_0", "0x1", "١", "1,5", '"3"']
+WORDS = ["a", "b b", "ä", "007", '"c,d"', '"e ""f"""', 'g"h', '"open', ' "k"', "\ufeff", "?"]
+ENDS = ["\n", "\r\n", "\n\n", "\r", "\n \n"]
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write text to a file and return its path."""
+
+    def to(content, encoding="utf-8"):
+        path = tmp_path / "table.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+        return path
+
+    return to
+
+
+# ---- decimal marks -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("header", ["a;b;cluster\n", ""])
+def test_decimal_commas_are_read(write, header):
+    table = read_table(write(header + "1,5;2,5;1\n-0,25;1,25e1;2\n"))
+    np.testing.assert_array_equal(table.X, [[1.5, 2.5, 1], [-0.25, 12.5, 2]])
+    assert table.dialect == Dialect(";", ",", "utf-8", bool(header))
+
+
+@pytest.mark.parametrize("sep", ["\t", "|", " "])
+def test_decimal_commas_with_other_separators(write, sep):
+    text = "a;b;kind\n1,5;2,5;x\n0,125;3;y\n".replace(";", sep)
+    table = read_table(write(text))
+    np.testing.assert_array_equal(table.X, [[1.5, 2.5], [0.125, 3]])
+    assert table.labels["kind"].tolist() == ["x", "y"]
+
+
+def test_decimal_commas_in_quotes(write):
+    table = read_table(write('a,b\n"1,5","2,5"\n"0,5",3\n'))
+    np.testing.assert_array_equal(table.X, [[1.5, 2.5], [0.5, 3]])
+
+
+def test_decimal_commas_of_labels_are_numbers(write):
+    table = read_table(write("a;b;weight\n1,5;2,5;0,5\n3,5;4,5;1,5\n"), labels=["weight"])
+    assert table.labels["weight"].tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ('a,b\n"1,234",2\n"5,678",3\n', "may mean a thousand or about one"),
+        ("a\tb\n1,234\t2\n", "may mean a thousand or about one"),
+        ("a;b\n1,5;2.5\n", "beside '2.5'"),
+    ],
+)
+def test_commas_that_may_mean_two_things(write, text, meant):
+    path = write(text)
+    with pytest.raises(DataError, match=rf"{meant}; pass decimal=',' or decimal='\.'"):
+        read_table(path)
+
+
+def test_a_given_decimal_mark_is_used(write):
+    path = write("a\tb\n1,234\t2\n5,678\t3\n")
+    np.testing.assert_array_equal(read_table(path, decimal=",").X[:, 0], [1.234, 5.678])
+    assert list(read_table(path, decimal=".").labels) == ["a"]
+
+
+def test_mostly_text_is_questioned(write):
+    path = write("a;b;c;n\n1.234,5;2.345,5;9.876,5;1\n")
+    with pytest.raises(DataError) as caught:
+        read_table(path)
+    message = str(caught.value)
+    assert "3 of its 4 columns are text ('a', 'b', 'c'; 'a' holds '1.234,5')" in message
+    assert "sep=';' and decimal='.'" in message
+    assert "labels=['a', 'b', 'c']" in message
+    table = read_table(path, labels=["a", "b", "c"])
+    assert table.feature_names == ("n",)
+    assert read_table(path, features=["n"]).feature_names == ("n",)
+
+
+# ---- headers -------------------------------------------------------------------------------------
+
+
+def test_without_a_header_no_row_is_lost(write):
+    table = read_table(write("5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,3.3,virginica\n"))
+    assert table.feature_names == ("x0", "x1")
+    assert table.labels["x2"].tolist() == ["setosa", "setosa", "virginica"]
+    assert table.X.shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "year,2019,2020\n7,1,2\n8,3,4\n",  # a name above numbers
+        ",2019,2020\nA,1,2\nB,3,4\n",  # an index
+        ",0,1\n0,1.5,2\n1,3,4\n",
+        "a,b\n1,2\n3,4\n",
+    ],
+)
+def test_names_are_found(write, text):
+    table = read_table(write(text))
+    assert table.dialect.header
+    assert table.n_samples == 2
+
+
+def test_names_that_look_like_data_are_questioned(write):
+    path = write("gene,2019,2020\nA,1,2\nB,3,4\n")
+    with pytest.warns(CloseknitWarning, match=r"\(gene, 2019, 2020\) is taken for data"):
+        assert read_table(path).n_samples == 3
+    assert read_table(path, header=True).feature_names == ("2019", "2020")
+    assert read_table(path, header=False).n_samples == 3
+
+
+@pytest.mark.parametrize("comment", ["# made by hand\n", "\n#one,two, three\n# four\n", "#\n"])
+def test_leading_comments_are_left_out(write, comment):
+    table = read_table(write(comment + "a,b\n1,2\n"))
+    assert table.feature_names == ("a", "b")
+    np.testing.assert_array_equal(table.X, [[1, 2]])
+
+
+def test_names_behind_a_hash(write):
+    """As numpy.savetxt writes them."""
+    assert read_table(write("# a b c\n1 2 3\n4 5 6\n")).feature_names == ("a", "b", "c")
+    assert read_table(write("#id,a\nu,1\nv,2\n")).ids.tolist() == ["u", "v"]
+
+
+# ---- encodings, sizes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_encodings_with_a_mark_are_found(write, encoding):
+    table = read_table(write("größe,kind\n1.5,ä\n2.5,ß\n", encoding))
+    assert table.feature_names == ("größe",)
+    assert table.labels["kind"].tolist() == ["ä", "ß"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16-le", "shift_jis"])
+def test_a_given_encoding_is_used(write, encoding):
+    word = "山" if encoding == "shift_jis" else "ä"
+    path = write(f"a,kind\n1.5,{word}\n2.5,b\n", encoding)
+    with pytest.raises(DataError, match="encoding="):
+        read_table(path)
+    assert read_table(path, encoding=encoding).labels["kind"].tolist() == [word, "b"]
+
+
+def test_letters_behind_the_first_lines_are_read_in_the_same_encoding(write):
+    path = write(b"a,kind\n" + b"1,x\n" * 100_000 + b"1,\xe4\n")
+    with pytest.raises(DataError, match="not UTF-8 text"):
+        read_table(path)
+    assert read_table(path, encoding="latin-1").labels["kind"][-1] == "ä"
+
+
+def test_an_unknown_encoding(write):
+    with pytest.raises(DataError, match="encoding='klingon' is unknown"):
+        read_table(write("a\n1\n"), encoding="klingon")
+
+
+def test_bad_options(write):
+    with pytest.raises(ValueError, match="sep='::' must be one character"):
+        read_table(write("a\n1\n"), sep="::")
+    with pytest.raises(ValueError, match="decimal=';' must be"):
+        read_table(write("a\n1\n"), decimal=";")
+
+
+def test_thousands_of_columns(write):
+    X = np.random.default_rng(0).normal(size=(3, 50_000))
+    names = ",".join(f"gene{i}" for i in range(50_000))
+    rows = "\n".join(",".join(map(repr, row)) for row in X.tolist())
+    table = read_table(write(f"{names}\n{rows}\n"))
+    np.testing.assert_array_equal(table.X, X)
+
+
+def test_long_cells(write):
+    long = "x" * 100_000
+    assert read_table(write(f"a,b\n1,{long}\n")).labels["b"].tolist() == [long]
+
+
+def test_a_late_word_makes_a_column_that_was_empty_text(write):
+    path = write("a,b\n" + "1,\n" * 200_000 + "1,word\n" * 3)
+    assert read_table(path).labels["b"][-1] == "word"
+
+
+# ---- Arrow, and cell by cell ---------------------------------------------------------------------
+
+
+def outcome(path, **options):
+    try:
+        return read_table(path, **options)
+    except DataError as error:
+        return str(error)
+
+
+def assert_same(one, other):
+    assert type(one) is type(other), (one, other)
+    if isinstance(one, str):
+        assert one == other
+        return
+    assert (one.feature_names, list(one.labels)) == (other.feature_names, list(other.labels))
+    assert one.X.tobytes() == other.X.tobytes()
+    for name, column in one.labels.items():
+        assert column.dtype == other.labels[name].dtype
+        assert column.tolist() == other.labels[name].tolist()
+
+
+def rows(cells, n_columns):
+    return st.lists(st.tuples(*[cells] * n_columns), min_size=3, max_size=8)
+
+
+@settings(max_examples=150, deadline=None)
+@example(table=[("1", "a")] * 3 + [("", "b")], end="\n", odd=("", 0), missing="drop")
+@example(table=[("1", '"a\nb"')] * 4, end="\n", odd=("", 0), missing="error")
+@given(
+    table=rows(st.sampled_from(NUMBERS), 2) | rows(st.sampled_from(NUMBERS + WORDS), 2),
+    end=st.sampled_from(ENDS),
+    odd=st.tuples(st.sampled_from(ODD + WORDS), st.integers(0, 30)),
+    missing=st.sampled_from(["error", "drop"]),
+)
+@pytest.mark.filterwarnings("ignore::closeknit.exceptions.CloseknitWarning")
+def test_arrow_reads_numbers_as_python_does(tmp_path_factory, table, end, odd, missing):
+    """Whatever stands in one of the cells: the same table, or the same complaint."""
+    cells = [list(row) for row in table]
+    if odd[1] < 2 * len(cells):
+        cells[odd[1] // 2][odd[1] % 2] = odd[0]
+    content = end.join(["x,y", *map(",".join, cells)]) + end
+    path = tmp_path_factory.mktemp("table") / "table.csv"
+    path.write_bytes(content.encode())
+    fast = outcome(path, missing=missing)
+    read = delimited._File._read_arrow
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            delimited._File,
+            "_read_arrow",
+            lambda self, numeric, quoted: None if numeric else read(self, numeric, quoted),
+        )
+        assert_same(fast, outcome(path, missing=missing))
+
+
+def test_long_files_in_order_and_to_the_bit(write):
+    X = np.random.default_rng(0).normal(size=(30_000, 3))
+    lines = [f"{a!r};{b!r};{c!r};k{i % 3}" for i, (a, b, c) in enumerate(X.tolist())]
+    table = read_table(write("\n".join(["", "a;b;c;kind", *lines])))
+    np.testing.assert_array_equal(table.X, X)
+    assert table.labels["kind"].tolist() == [f"k{i % 3}" for i in range(30_000)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "saying"),
+    [
+        ("x", r"line 70003, column 'b': 'x' is not a number"),
+        ("", r"1 of 100000 rows have missing or infinite values, the first is line 70003, column"),
+        ("1,2", r"line 70003 has 3 cells, but there are 2 columns"),
+        ('"1', r"line 70003: .*; check the quotes there"),
+    ],
+)
+def test_complaints_name_the_line(write, cell, saying):
+    lines = ["1.5,2.5"] * 100_000
+    lines[70_001] = f"1.5,{cell}"
+    path = write("\n".join(["a,b", *lines]) + "\n")
+    with pytest.raises(DataError, match=saying):
+        read_table(path)
+
+
+@pytest.mark.parametrize("text", ['a,b\n1,"x', 'a,b\n1,"x\n2,y\n'])
+def test_open_quotes_swallow_nothing(write, text):
+    path = write(text)
+    with pytest.raises(DataError, match="check the quotes"):
+        read_table(path)
+
+
+def test_without_arrow_the_extra_is_named(write, monkeypatch):
+    path = write("a,b\n1.5,2.5\n")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "pyarrow.csv", raising=False)
+    with pytest.raises(MissingDependencyError, match=r'needs pyarrow.*"closeknit\[cli\]"'):
+        read_table(path)
