@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from closeknit.apps.estimators import GraphInputMixin, check_count, validate_points
-from closeknit.embeddings.out_of_sample import coinciding_points, new_affinities
+from closeknit.embeddings.out_of_sample import new_affinities
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.graphs import affinity_graph
 from closeknit.linalg import ApproximateCholesky, conjugate_gradients, multiply
@@ -121,8 +121,8 @@ class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
             Columns in the order of ``classes_``; rows sum to 1.
         """
         check_is_fitted(self)
-        shares = np.asarray(new_affinities(self, X) @ self.label_distributions_)
-        known = coinciding_points(self, X)
+        Q, known = new_affinities(self, X)
+        shares = np.asarray(Q @ self.label_distributions_)
         shares[known >= 0] = self.label_distributions_[known[known >= 0]]
         return shares / shares.sum(axis=1, keepdims=True)
 

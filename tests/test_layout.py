@@ -1,0 +1,136 @@
+"""The stations lie on one line: imports go upstream only, and private names stay at home."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import closeknit
+
+HOME = Path(closeknit.__file__).parent
+
+#: Stations in the order of the line; those in one row know nothing of each other.
+LINE = [
+    ("exceptions", "_core", "_threads", "_labels", "progress", "kernels"),
+    ("linalg",),
+    ("neighbors",),
+    ("affinities",),
+    ("graphs",),
+    ("repulsion",),
+    ("objectives",),
+    ("minimize",),
+    ("embeddings",),
+    ("apps",),
+    ("quality", "plotting", "datasets"),
+    ("io",),
+    ("experiments",),
+    ("cli",),
+]
+ROW = {station: row for row, stations in enumerate(LINE) for station in stations}
+#: Modules that every station may use although their names begin with an underscore.
+FOUNDATIONS = {"_core", "_threads", "_labels"}
+
+FILES = sorted(path for path in HOME.rglob("*.py"))
+#: The package itself only hands out names, and `python -m closeknit` only starts the command line.
+INSIDE = [path for path in FILES if path.name not in ("__main__.py",) and path.parent != HOME] + [
+    path for path in FILES if path.parent == HOME and path.stem in ROW
+]
+
+
+def station_of(path: Path) -> str:
+    return path.relative_to(HOME).parts[0].removesuffix(".py")
+
+
+def names_of(path: Path) -> list[str]:
+    return [part.removesuffix(".py") for part in path.relative_to(HOME).parts]
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line and the dotted parts below ``closeknit`` of everything that is imported."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                parts = [*node.module.split("."), alias.name]
+                if parts[0] == "closeknit":
+                    yield node.lineno, parts[1:]
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                parts = alias.name.split(".")
+                if parts[0] == "closeknit" and len(parts) > 1:
+                    yield node.lineno, parts[1:]
+
+
+def test_every_module_has_a_place_on_the_line():
+    stations = {station_of(path) for path in FILES} - {"__init__", "__main__"}
+    assert stations <= set(ROW)
+
+
+@pytest.mark.parametrize("path", INSIDE, ids=lambda path: "/".join(names_of(path)))
+def test_imports_go_upstream(path):
+    own = station_of(path)
+    wrong = [
+        f"line {line}: {own} imports {'.'.join(parts)}"
+        for line, parts in imports(ast.parse(path.read_text("utf-8")))
+        if parts[0] in ROW and parts[0] != own and ROW[parts[0]] >= ROW[own]
+        if not (ROW[own] == 0 and ROW[parts[0]] == 0)
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", INSIDE, ids=lambda path: "/".join(names_of(path)))
+def test_no_private_name_is_imported_from_another_station(path):
+    own = station_of(path)
+    wrong = [
+        f"line {line}: {'.'.join(parts)}"
+        for line, parts in imports(ast.parse(path.read_text("utf-8")))
+        if parts[0] != own and any(is_private(part) for part in parts[parts[0] in FOUNDATIONS :])
+    ]
+    assert not wrong
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def private_names(trees: list[ast.AST]) -> set[str]:
+    """Names that a station defines: attributes it assigns, functions, classes and fields."""
+    found: set[str] = set()
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                found.add(node.attr)
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found.add(node.name)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)  # setattr(self, "_name", …)
+    return found
+
+
+@pytest.mark.parametrize("station", sorted(ROW))
+def test_no_private_attribute_of_another_station_is_read(station):
+    paths = [path for path in INSIDE if station_of(path) == station]
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in paths}
+    own = private_names(list(trees.values()))
+    wrong = [
+        f"{'/'.join(names_of(path))}:{node.lineno} reads {node.attr}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in own
+        if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
+        if not (isinstance(node.value, ast.Call) and ast.unparse(node.value) == "super()")
+    ]
+    assert not wrong
+
+
+def test_stations_are_reachable_at_once():
+    """``closeknit.minimize`` works before anything else was imported."""
+    public = [name for name in ROW if not name.startswith("_")]
+    for name in public:
+        assert getattr(closeknit, name) is importlib.import_module(f"closeknit.{name}")
+        assert name in dir(closeknit)
