@@ -106,9 +106,13 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         # X is known to be finite now; nothing further down needs to check again.
         with shown(self.verbose), config_context(assume_finite=True):
             if self.n_neighbors is None and not given and not self._needs_sorted_rows():
-                self._fit_dense(X)
+                solved = self._fit_dense(X)
             else:
-                self._fit_neighbors(X, k, given=given)
+                solved = self._fit_neighbors(X, k, given=given)
+        self.sigmas_, self.betas_, self.evaluations_, status, self.scale_perplexities_ = solved
+        self.converged_ = status == Status.CONVERGED
+        if status.any():
+            warn_of_rows(status, stacklevel=3)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -207,7 +211,8 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """What scikit-learn names the columns of `transform` by."""
         return int(self.affinities_.shape[1])
 
-    def _fit_neighbors(self, X: Any, k: int, *, given: bool) -> None:
+    def _fit_neighbors(self, X: Any, k: int, *, given: bool) -> tuple[Any, ...]:
+        """Set affinities, neighbours and index; return bandwidths and what became of the rows."""
         n = X.shape[0]
         if given:
             self.index_ = None
@@ -224,12 +229,14 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         report("affinities")
         log("affinities: %d points, %d neighbours each", *indices.shape)
         rows = self._solve(sq_distances, indices, fitting=True)
-        several = rows.perplexities if isinstance(rows, Mixture) else None
-        self._keep(rows.sigmas, rows.betas, rows.evaluations, rows.status, several)
         matrix = _to_csr(indices, rows.affinities, n)
         self.affinities_ = matrix.toarray() if self.n_neighbors is None else matrix
+        # Once the scales are averaged, their own perplexities are lost.
+        several = rows.perplexities if isinstance(rows, Mixture) else None
+        return rows.sigmas, rows.betas, rows.evaluations, rows.status, several
 
-    def _fit_dense(self, X: Any) -> None:
+    def _fit_dense(self, X: Any) -> tuple[Any, ...]:
+        """As `_fit_neighbors`, over all points."""
         n = X.shape[0]
         report("affinities")
         log("affinities: %d points, each over all others", n)
@@ -241,25 +248,10 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             own = np.arange(n)[rows]
             block[np.arange(len(own)), own] = 0.0 if self.include_self else np.inf
             blocks.append(self._solve(block, None, fitting=True, out=self.affinities_[rows]))
-        names = ["sigmas", "betas", "evaluations", "status"]
-        if isinstance(blocks[0], Mixture):
-            names.append("perplexities")
-        self._keep(*(np.concatenate([getattr(part, name) for part in blocks]) for name in names))
-
-    def _keep(
-        self,
-        sigmas: NDArray[np.float64],
-        betas: NDArray[np.float64],
-        evaluations: NDArray[np.int32],
-        status: NDArray[np.uint8],
-        perplexities: NDArray[np.float64] | None = None,
-    ) -> None:
-        self.sigmas_, self.betas_, self.evaluations_ = sigmas, betas, evaluations
-        self.converged_ = status == Status.CONVERGED
-        # Once the scales are averaged, their own perplexities are lost.
-        self.scale_perplexities_ = perplexities
-        if status.any():
-            warn_of_rows(status, stacklevel=5)
+        several = isinstance(blocks[0], Mixture)
+        names = ("sigmas", "betas", "evaluations", "status", *(["perplexities"] * several))
+        joined = [np.concatenate([getattr(part, name) for part in blocks]) for name in names]
+        return (*joined, *([None] * (not several)))
 
     def _transform_neighbors(self, X: Any, fitted: Neighbors) -> tuple[Any, Any, Any]:
         k, n = fitted.n_neighbors, fitted.n_samples
