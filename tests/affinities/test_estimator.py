@@ -225,6 +225,13 @@ def test_transform_by_inner_products_is_fit_transform(n_neighbors, include_self,
     np.testing.assert_array_equal(matches, np.r_[np.arange(120), np.full(25, -1)])
 
 
+def test_an_index_has_its_own_metric():
+    """An index of inner products is one, whatever the estimator's own metric is."""
+    ea = EntropicAffinities(8.0, neighbors=ExactIndex("inner_product"))
+    P = array(ea.fit_transform(X))
+    assert array(ea.transform(X)).tobytes() == P.tobytes()
+
+
 @both
 def test_matches_are_the_fitted_points_at_the_same_place(estimator):
     fitted = clone(estimator).fit(np.vstack([X, X[:3]]))
@@ -395,6 +402,8 @@ def test_set_output():
     assert isinstance(out, pd.DataFrame)
     assert list(out.columns) == list(dense.get_feature_names_out())
     assert isinstance(dense.affinities_, np.ndarray)
+    again = dense.transform(pd.DataFrame(X, columns=list("abcd")))
+    assert list(again.columns) == list(out.columns)
     with pytest.raises(ValueError, match="sparse"):
         EntropicAffinities(8.0).set_output(transform="pandas").fit_transform(X)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
@@ -27,6 +28,7 @@ __all__ = [
     "resolve_order",
     "solve",
     "solve_bandwidths",
+    "to_csr",
     "warn_of_rows",
 ]
 
@@ -230,6 +232,18 @@ def solve(
         _core.solve_in_order(core_problem, finder.code, steps, row_order, problem.n_jobs)
     affinities, betas, sigmas, evaluations, status = out
     return Bandwidths(betas, sigmas, affinities, evaluations, status, start)
+
+
+def to_csr(indices: NDArray[Any], affinities: NDArray[np.float64], n_columns: int) -> Any:
+    """Rows of affinities as a CSR matrix that owns its arrays; missing neighbours are left out."""
+    n, k = indices.shape
+    missing = indices < 0
+    if missing.any():
+        present = ~missing
+        pointers = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        return csr_matrix((affinities[present], indices[present], pointers), shape=(n, n_columns))
+    pointers = np.arange(0, n * k + 1, k)
+    return csr_matrix((affinities.reshape(-1), indices.flatten(), pointers), shape=(n, n_columns))
 
 
 def resolve_method(method: str | RootFinder) -> RootFinder | None:

@@ -9,19 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities.bandwidths import Bandwidths, Status, perplexity_of_rows, warn_of_rows
+from closeknit.affinities.bandwidths import (
+    Bandwidths,
+    Status,
+    perplexity_of_rows,
+    to_csr,
+    warn_of_rows,
+)
 from closeknit.affinities.scales import Mixture
-from closeknit.neighbors import AllPoints, Neighbors, check_answer, check_structure, fit_index
+from closeknit.affinities.transform import OutOfSampleMixin
+from closeknit.neighbors import (
+    AllPoints,
+    Neighbors,
+    check_answer,
+    check_structure,
+    fit_index,
+    given_neighbors,
+)
 from closeknit.progress import log, report, shown
 
 __all__ = ["BaseAffinities"]
 
 
-class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     """Affinities of each point over its neighbours; subclasses choose the bandwidths.
 
     Attributes
@@ -106,9 +120,13 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         # X is known to be finite now; nothing further down needs to check again.
         with shown(self.verbose), config_context(assume_finite=True):
             if self.n_neighbors is None and not given and not self._needs_sorted_rows():
-                self._fit_dense(X)
+                solved = self._fit_dense(X)
             else:
-                self._fit_neighbors(X, k, given=given)
+                solved = self._fit_neighbors(X, k, given=given)
+        self.sigmas_, self.betas_, self.evaluations_, status, self.scale_perplexities_ = solved
+        self.converged_ = status == Status.CONVERGED
+        if status.any():
+            warn_of_rows(status, stacklevel=3)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -127,64 +145,6 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             ``n_neighbors=None``.
         """
         return self.fit(X).affinities_
-
-    def transform(self, X: Any) -> Any:
-        """Affinities of new points over the fitted ones.
-
-        Each row is found on its own, whatever else `X` holds. A new point that coincides with a
-        fitted one is taken for that point, so ``fit(X).transform(X)`` gives what
-        ``fit_transform(X)`` gives (unless duplicates leave open which of them it is, or the search
-        is approximate).
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-            New points; with ``metric="precomputed"`` their distances to the fitted points.
-
-        Returns
-        -------
-        csr_matrix or ndarray of shape (n_new, n_samples)
-        """
-        return self.transform_and_match(X)[0]
-
-    def transform_and_match(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
-        """Affinities of new points, and which fitted points they coincide with, by one search.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_new, n_features)
-
-        Returns
-        -------
-        affinities : csr_matrix or ndarray of shape (n_new, n_samples)
-            As from `transform`.
-        matches : ndarray of shape (n_new,)
-            The first fitted point at the same place, or -1.
-
-        Examples
-        --------
-        >>> import closeknit as ck
-        >>> from sklearn.datasets import load_digits
-        >>> X = load_digits().data
-        >>> ea = ck.EntropicAffinities().fit(X[:1000])
-        >>> Q, matches = ea.transform_and_match(X[998:1002])
-        >>> Q.shape, matches
-        ((4, 1000), array([998, 999,  -1,  -1]))
-        """
-        check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        if self.index_ is None:
-            raise ValueError(
-                "transform needs a neighbour search, but this estimator was fitted on given "
-                "neighbours; fit it on the data, with neighbors='auto'"
-            )
-        with shown(self.verbose), config_context(assume_finite=True):
-            if self.neighbors_ is None:
-                affinities, matches, status = self._transform_dense(X)
-            else:
-                affinities, matches, status = self._transform_neighbors(X, self.neighbors_)
-        warn_of_rows(status, stacklevel=5)
-        return affinities, matches
 
     @property
     def perplexities_(self) -> NDArray[np.float64]:
@@ -207,11 +167,17 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """What scikit-learn names the columns of `transform` by."""
         return int(self.affinities_.shape[1])
 
-    def _fit_neighbors(self, X: Any, k: int, *, given: bool) -> None:
+    def _fit_neighbors(self, X: Any, k: int, *, given: bool) -> tuple[Any, ...]:
+        """Set affinities, neighbours and index; return bandwidths and what became of the rows."""
         n = X.shape[0]
         if given:
             self.index_ = None
-            self.neighbors_ = self._given_neighbors(n, k)
+            found = given_neighbors(self.neighbors, n)
+            if found.n_neighbors < k and self.n_neighbors != "auto":
+                raise ValueError(
+                    f"n_neighbors={k}, but neighbors= holds only {found.n_neighbors} per point"
+                )
+            self.neighbors_ = found.truncate(min(k, found.n_neighbors))
         else:
             options = {"n_jobs": self.n_jobs, "random_state": self.random_state}
             self.index_ = fit_index(X, self.metric, self.neighbors, verbose=self.verbose, **options)
@@ -224,12 +190,14 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         report("affinities")
         log("affinities: %d points, %d neighbours each", *indices.shape)
         rows = self._solve(sq_distances, indices, fitting=True)
-        several = rows.perplexities if isinstance(rows, Mixture) else None
-        self._keep(rows.sigmas, rows.betas, rows.evaluations, rows.status, several)
-        matrix = _to_csr(indices, rows.affinities, n)
+        matrix = to_csr(indices, rows.affinities, n)
         self.affinities_ = matrix.toarray() if self.n_neighbors is None else matrix
+        # Once the scales are averaged, their own perplexities are lost.
+        several = rows.perplexities if isinstance(rows, Mixture) else None
+        return rows.sigmas, rows.betas, rows.evaluations, rows.status, several
 
-    def _fit_dense(self, X: Any) -> None:
+    def _fit_dense(self, X: Any) -> tuple[Any, ...]:
+        """As `_fit_neighbors`, over all points."""
         n = X.shape[0]
         report("affinities")
         log("affinities: %d points, each over all others", n)
@@ -241,76 +209,10 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             own = np.arange(n)[rows]
             block[np.arange(len(own)), own] = 0.0 if self.include_self else np.inf
             blocks.append(self._solve(block, None, fitting=True, out=self.affinities_[rows]))
-        names = ["sigmas", "betas", "evaluations", "status"]
-        if isinstance(blocks[0], Mixture):
-            names.append("perplexities")
-        self._keep(*(np.concatenate([getattr(part, name) for part in blocks]) for name in names))
-
-    def _keep(
-        self,
-        sigmas: NDArray[np.float64],
-        betas: NDArray[np.float64],
-        evaluations: NDArray[np.int32],
-        status: NDArray[np.uint8],
-        perplexities: NDArray[np.float64] | None = None,
-    ) -> None:
-        self.sigmas_, self.betas_, self.evaluations_ = sigmas, betas, evaluations
-        self.converged_ = status == Status.CONVERGED
-        # Once the scales are averaged, their own perplexities are lost.
-        self.scale_perplexities_ = perplexities
-        if status.any():
-            warn_of_rows(status, stacklevel=5)
-
-    def _transform_neighbors(self, X: Any, fitted: Neighbors) -> tuple[Any, Any, Any]:
-        k, n = fitted.n_neighbors, fitted.n_samples
-        found = check_answer(self.index_.query(X, k + 1), X.shape[0], n, k + 1)
-        indices, sq_distances = found.indices, found.sq_distances
-        matches = self._match(X, indices[:, 0], sq_distances[:, 0])
-        if not self.include_self:
-            indices, sq_distances = _leave_out(indices, sq_distances, matches)
-        elif self.metric == "inner_product":  # by which a point need not be the nearest to itself
-            others, sq_others = _leave_out(indices, sq_distances, matches)
-            known = matches[:, None] >= 0
-            zeros = np.zeros((len(known), 1))
-            indices = np.where(known, np.hstack([matches[:, None], others]), indices)
-            sq_distances = np.where(known, np.hstack([zeros, sq_others]), sq_distances)
-        rows = self._solve(sq_distances, indices, fitting=False)
-        matrix = _to_csr(indices, rows.affinities, n)
-        return matrix.toarray() if self.n_neighbors is None else matrix, matches, rows.status
-
-    def _transform_dense(self, X: Any) -> tuple[Any, Any, Any]:
-        out = np.empty((X.shape[0], int(self.affinities_.shape[1])))
-        matches, status = np.empty(X.shape[0], dtype=np.int64), []
-        for rows, block in self.index_.blocks(X):
-            nearest, line = block.argmin(axis=1), np.arange(len(block))
-            twins = self._match(X[rows], nearest, block[line, nearest])
-            known = twins >= 0
-            block[line[known], twins[known]] = 0.0 if self.include_self else np.inf
-            matches[rows] = twins
-            status.append(self._solve(block, None, fitting=False, out=out[rows]).status)
-        return out, matches, np.concatenate(status)
-
-    def _match(
-        self, X: Any, nearest: NDArray[Any], sq_distances: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
-        """For each new point the fitted point it coincides with, or -1."""
-        if self.metric == "inner_product" and hasattr(self.index_, "equal_points"):
-            return np.asarray(self.index_.equal_points(X))
-        return np.where(sq_distances == 0.0, nearest, -1).astype(np.int64, copy=False)
-
-    def _given_neighbors(self, n: int, k: int) -> Neighbors:
-        given = self.neighbors
-        found = given if isinstance(given, Neighbors) else Neighbors.from_arrays(*given)
-        if found.n_samples != n or found.n_targets != n:
-            raise ValueError(
-                f"neighbors= describes {found.n_samples} points among {found.n_targets}, "
-                f"X has {n}; they must be the same points"
-            )
-        if found.n_neighbors < k and self.n_neighbors != "auto":
-            raise ValueError(
-                f"n_neighbors={k}, but neighbors= holds only {found.n_neighbors} per point"
-            )
-        return found.truncate(min(k, found.n_neighbors))
+        several = isinstance(blocks[0], Mixture)
+        names = ("sigmas", "betas", "evaluations", "status", *(["perplexities"] * several))
+        joined = [np.concatenate([getattr(part, name) for part in blocks]) for name in names]
+        return (*joined, *([None] * (not several)))
 
     def _count_neighbors(self, n: int, default: int) -> int:
         """Neighbours per point, checked."""
@@ -343,29 +245,3 @@ class BaseAffinities(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tags.input_tags.pairwise = self.metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-def _leave_out(
-    indices: NDArray[Any], sq_distances: NDArray[np.float64], matches: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Keep k of k + 1 neighbours: not the point itself if it is among them, else not the last."""
-    drop = (indices == matches[:, None]) & (matches[:, None] >= 0)
-    drop[~drop.any(axis=1), -1] = True
-    shape = (len(indices), indices.shape[1] - 1)
-    return indices[~drop].reshape(shape), sq_distances[~drop].reshape(shape)
-
-
-def _to_csr(indices: NDArray[Any], affinities: NDArray[np.float64], n_columns: int) -> Any:
-    """Rows of affinities as a CSR matrix that owns its arrays; missing neighbours are left out."""
-    n, k = indices.shape
-    missing = indices < 0
-    if missing.any():
-        present = ~missing
-        pointers = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-        return sparse.csr_matrix(
-            (affinities[present], indices[present], pointers), shape=(n, n_columns)
-        )
-    pointers = np.arange(0, n * k + 1, k)
-    return sparse.csr_matrix(
-        (affinities.reshape(-1), indices.flatten(), pointers), shape=(n, n_columns)
-    )

@@ -167,7 +167,7 @@ class EntropicAffinities(BaseAffinities):
     ) -> Bandwidths:
         order: str | Order = self.order
         if indices is None:
-            order = Bounds()  # rows that are not sorted tell the regression nothing
+            order = Bounds()  # the regression needs sorted rows
         elif not fitting:
             order = self.starts_[scale] or Bounds()  # independent of the other rows of the batch
         target = np.array([float(perplexity)])

@@ -29,7 +29,7 @@ from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborInde
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.points import check_data, check_n_neighbors, check_structure, seed_of
 from closeknit.neighbors.precomputed import PrecomputedIndex
-from closeknit.neighbors.result import Neighbors, check_answer
+from closeknit.neighbors.result import Neighbors, check_answer, given_neighbors
 from closeknit.neighbors.search import find_neighbors, fit_index, make_index
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "dense_sq_distances",
     "find_neighbors",
     "fit_index",
+    "given_neighbors",
     "make_index",
     "nearest_of",
     "seed_of",

@@ -15,8 +15,7 @@ import scipy.sparse as sp
 
 from closeknit import _core
 from closeknit._threads import chunks
-from closeknit.neighbors.candidates import Found
-from closeknit.neighbors.points import Data, as_rows
+from closeknit.neighbors.points import Data, Found, as_rows
 
 __all__ = ["DuplicateGroups", "find_duplicates", "first_equal_rows"]
 

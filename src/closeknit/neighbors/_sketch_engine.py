@@ -14,13 +14,11 @@ from closeknit.neighbors._cells import Cells, assign, group_by_cell, make_cells,
 from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketcher, Sketches, rounding_margin
 from closeknit.neighbors._sketch_settings import RESIDUAL_WEIGHT, choose_settings
 from closeknit.neighbors.candidates import (
-    Engine,
-    Found,
     candidate_distances,
     nearest_of,
     smallest_columns,
 )
-from closeknit.neighbors.points import Data, as_rows
+from closeknit.neighbors.points import Data, Engine, Found, as_rows
 from closeknit.progress import log, steps
 
 __all__ = ["SketchEngine"]

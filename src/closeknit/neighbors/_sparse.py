@@ -6,13 +6,11 @@ import numpy as np
 
 from closeknit._threads import chunks, run_chunks
 from closeknit.neighbors.candidates import (
-    Engine,
-    Found,
     candidate_distances,
     nearest_of,
     smallest_columns,
 )
-from closeknit.neighbors.points import Data
+from closeknit.neighbors.points import Data, Engine, Found
 
 __all__ = ["SparseEngine"]
 

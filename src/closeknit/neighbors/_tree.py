@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from closeknit._threads import chunks, run_chunks
-from closeknit.neighbors.candidates import Engine, Found, candidate_distances, nearest_of
+from closeknit.neighbors.candidates import candidate_distances, nearest_of
+from closeknit.neighbors.points import Engine, Found
 
 __all__ = ["TreeEngine"]
 
@@ -39,7 +40,7 @@ class TreeEngine(Engine):
     ) -> Found:
         """Find the nearest points; see `Engine.search`."""
         rows = self._points if queries is None else queries
-        points = self._points_for(rows)
+        points = self._points if queries is None else self._points_for(queries)
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
         n_points = self._tree.n

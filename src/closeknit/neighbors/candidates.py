@@ -5,7 +5,6 @@ Everything is ordered by (distance, index), so that ties never depend on chance.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -14,57 +13,7 @@ import numpy.typing as npt
 from closeknit import _core
 from closeknit.neighbors.points import Data, as_rows
 
-__all__ = ["Engine", "Found", "candidate_distances", "nearest_of", "smallest_columns"]
-
-Found = tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.float64]]
-
-
-class Engine(ABC):
-    """Searches among Euclidean points.
-
-    Parameters
-    ----------
-    points : array or CSR matrix
-    n_threads : int
-    """
-
-    def __init__(self, points: Data, n_threads: int) -> None:
-        self._points = points
-        self._n_threads = n_threads
-        self._double_points: Data | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the copy that the next search can make anew."""
-        return {**self.__dict__, "_double_points": None}
-
-    @abstractmethod
-    def search(
-        self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
-    ) -> Found:
-        """Find the nearest points to each query, or to each point itself if there are none.
-
-        Parameters
-        ----------
-        n_neighbors : int
-            At most the number of points (one less if `exclude_self`).
-        queries : array or CSR matrix, optional
-            May be in double precision where the points are in single precision.
-        exclude_self : bool
-            Whether a point may not be its own neighbour; only without queries.
-
-        Returns
-        -------
-        indices, sq_distances : (n_queries, n_neighbors) arrays
-            Sorted by (distance, index).
-        """
-
-    def _points_for(self, rows: Data) -> Data:
-        """Return the points in the precision of `rows`, which is theirs or double."""
-        if rows.dtype == self._points.dtype:
-            return self._points
-        if self._double_points is None:
-            self._double_points = self._points.astype(np.float64)
-        return self._double_points
+__all__ = ["candidate_distances", "nearest_of", "smallest_columns"]
 
 
 def candidate_distances(

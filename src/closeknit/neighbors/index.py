@@ -14,9 +14,15 @@ from closeknit.neighbors._duplicates import DuplicateGroups, find_duplicates, fi
 from closeknit.neighbors._sketch_engine import SketchEngine
 from closeknit.neighbors._sparse import SparseEngine
 from closeknit.neighbors._tree import TreeEngine
-from closeknit.neighbors.candidates import Engine
 from closeknit.neighbors.geometry import GEOMETRIES, unknown_metric
-from closeknit.neighbors.points import Data, check_data, check_n_neighbors, data_scale, seed_of
+from closeknit.neighbors.points import (
+    Data,
+    Engine,
+    check_data,
+    check_n_neighbors,
+    data_scale,
+    seed_of,
+)
 from closeknit.neighbors.result import Neighbors
 from closeknit.progress import log, shown
 

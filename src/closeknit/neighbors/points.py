@@ -1,16 +1,20 @@
-"""Points: as users give them, checked, and as the compiled core takes them."""
+"""Points: as users give them, checked; as the compiled core takes them; and what searches them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from closeknit import _core
 
 __all__ = [
     "Data",
+    "Engine",
+    "Found",
     "as_rows",
     "check_data",
     "check_n_neighbors",
@@ -20,6 +24,8 @@ __all__ = [
 ]
 
 Data: TypeAlias = Any  # an (n_samples, n_features) array or CSR matrix of float32 or float64
+#: Indices and squared distances, of shape (n_queries, n_neighbors).
+Found: TypeAlias = tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.float64]]
 
 _LARGEST = 1e153  # beyond it squares overflow, and below its inverse they underflow
 
@@ -221,3 +227,51 @@ def seed_of(random_state: Any) -> int:
     from sklearn.utils import check_random_state
 
     return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+class Engine(ABC):
+    """Searches among Euclidean points.
+
+    Parameters
+    ----------
+    points : array or CSR matrix
+    n_threads : int
+    """
+
+    def __init__(self, points: Data, n_threads: int) -> None:
+        self._points = points
+        self._n_threads = n_threads
+        self._double_points: Data | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the copy that the next search can make anew."""
+        return {**self.__dict__, "_double_points": None}
+
+    @abstractmethod
+    def search(
+        self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
+    ) -> Found:
+        """Find the nearest points to each query, or to each point itself if there are none.
+
+        Parameters
+        ----------
+        n_neighbors : int
+            At most the number of points (one less if `exclude_self`).
+        queries : array or CSR matrix, optional
+            May be in double precision where the points are in single precision.
+        exclude_self : bool
+            Whether a point may not be its own neighbour; only without queries.
+
+        Returns
+        -------
+        indices, sq_distances : (n_queries, n_neighbors) arrays
+            Sorted by (distance, index).
+        """
+
+    def _points_for(self, rows: Data) -> Data:
+        """Return the points in the precision of `rows`, which is theirs or double."""
+        if rows.dtype == self._points.dtype:
+            return self._points
+        if self._double_points is None:
+            self._double_points = self._points.astype(np.float64)
+        return self._double_points

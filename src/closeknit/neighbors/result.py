@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from closeknit.neighbors import _graph
 
-__all__ = ["Neighbors", "check_answer"]
+__all__ = ["Neighbors", "check_answer", "given_neighbors"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,5 +266,33 @@ def check_answer(found: Any, n_samples: int, n_targets: int, n_neighbors: int) -
         raise ValueError(
             f"the index found {found.n_neighbors} neighbours of {found.n_samples} points among "
             f"{found.n_targets}; asked for were {n_neighbors} of {n_samples} among {n_targets}"
+        )
+    return found
+
+
+def given_neighbors(given: Neighbors | tuple[Any, Any], n_samples: int) -> Neighbors:
+    """Return the neighbours that a user gives for the points themselves.
+
+    Parameters
+    ----------
+    given : Neighbors or tuple of (indices, distances)
+    n_samples : int
+        How many points there are.
+
+    Returns
+    -------
+    Neighbors
+
+    Examples
+    --------
+    >>> from closeknit.neighbors import given_neighbors
+    >>> given_neighbors(([[1], [0]], [[2.0], [2.0]]), 2).sq_distances.ravel()
+    array([4., 4.])
+    """
+    found = given if isinstance(given, Neighbors) else Neighbors.from_arrays(*given)
+    if found.n_samples != n_samples or found.n_targets != n_samples:
+        raise ValueError(
+            f"neighbors= describes {found.n_samples} points among {found.n_targets}, "
+            f"X has {n_samples}; they must be the same points"
         )
     return found
