@@ -155,3 +155,10 @@ def test_silverman():
 def test_bad_input(sample, bandwidth, message):
     with pytest.raises(ValueError, match=message):
         find_modes(sample, bandwidth)
+
+
+@pytest.mark.parametrize("sample", [[], np.empty((0, 3))])
+@pytest.mark.parametrize("function", [silverman_bandwidth, find_modes])
+def test_empty_sample(function, sample):
+    with pytest.raises(ValueError, match=r"an empty sample has no .*; pass at least one number"):
+        function(sample)

@@ -2,7 +2,7 @@
 
 The dip of a sample is the distance of its distribution function from the nearest unimodal one
 (equation (11) of the paper). Written from the definition and from Hartigan and Hartigan's proof,
-since the package that offers it carries a licence that this library cannot pass on.
+because the licence of the package that offers it is not compatible with this one's.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def dip_test(sample: ArrayLike, *, n_samples: int = 200) -> Dip:
 def dip_modes(sample: ArrayLike, *, alpha: float = 0.05, n_samples: int = 200) -> Array:
     """Find modes by splitting a sample at the modal interval until each part is unimodal.
 
-    This is the paper's Algorithm 1, and as poor as the paper found it: the parts beside a mode
-    still hold its flanks, which are then taken for modes, and the dip does not grow with the
+    This is the paper's Algorithm 1, and as inaccurate as the paper found it: the parts beside a
+    mode still hold its flanks, which are then taken for modes, and the dip does not grow with the
     number of modes. Use :func:`find_modes` instead.
 
     Parameters

@@ -1,6 +1,6 @@
 """All modes of a one-dimensional sample under a Gaussian kernel: where mean shift ends.
 
-Mean shift moves x to M(x) = Σ wᵢtᵢ / Σ wᵢ with wᵢ = exp(−(x − tᵢ)²/2h²), until it stands at a mode
+Mean shift moves x to M(x) = Σ wᵢtᵢ / Σ wᵢ with wᵢ = exp(−(x − tᵢ)²/2h²), until it is at a mode
 of the kernel density (equations (4)–(6) of the paper). Two facts replace the n runs of it:
 
 * M never decreases, since M′ is the variance of t under w, over h². So if M(a) > b, or M(b) < a,
@@ -77,7 +77,7 @@ def find_modes(sample: ArrayLike, bandwidth: float | str = "silverman") -> Array
             return t[:1]
     if not 0.0 < bandwidth < np.inf:
         raise ValueError(f"bandwidth={bandwidth} must be a positive number")
-    # Points more than this far apart do not feel each other at any place that may hold a mode.
+    # Points farther apart than this do not interact at any place that may hold a mode.
     breaks = np.flatnonzero(np.diff(t) > 2.0 * (_REACH + 2.0) * bandwidth) + 1
     groups = np.split(t, breaks)
     return np.concatenate([_modes_of_group(group, float(bandwidth)) for group in groups])
@@ -93,8 +93,8 @@ def silverman_bandwidth(sample: ArrayLike) -> float:
     Returns
     -------
     float
-        Where half of the points are in one place the standard deviation alone counts; 0 only if
-        all are.
+        If half of the points are in one place, the standard deviation is used alone; 0 only if all
+        are.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _modes_of_group(t: Array, h: float) -> Array:
     grid = _Grid(t, h)
     cells, terms = grid.open_cells()
     before, after = grid.slope[cells] > 0.0, grid.slope[cells + 1] > 0.0
-    # Where the linear term outweighs the others there is one root at most, and the signs tell.
+    # Where the linear term outweighs the others, the signs at the ends decide if there is a root.
     weights = np.arange(2, terms.shape[1])
     simple = np.abs(terms[:, 1]) > np.abs(terms[:, 2:]) @ weights
     falling = np.flatnonzero(simple & before & ~after)
@@ -259,7 +259,7 @@ def _polish(t: Array, h: float, x: float) -> float:
         w /= w.sum()
         mean = float(w @ u)
         slope = float(w @ np.square(u - mean)) - 1.0
-        if not slope < -1e-6:  # a mode as flat as this one is where rounding says
+        if not slope < -1e-6:  # rounding decides where so flat a mode is
             break
         x -= h * mean / slope
     return float(x)

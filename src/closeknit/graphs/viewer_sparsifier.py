@@ -44,8 +44,8 @@ class ViewerSparsifier(BaseSparsifier):
         Of the Gaussian kernel under which each viewer finds modes: the bandwidth that gives its
         distances the perplexity (also ``"auto"``), :func:`silverman_bandwidth`, or one for all.
     modes : {"mean-shift", "dip"}, default="mean-shift"
-        How modes are found: :func:`find_modes`, or :func:`dip_modes`, which the paper tried and
-        found poor.
+        How modes are found: :func:`find_modes`, or :func:`dip_modes`, which the paper found to be
+        inaccurate.
     viewer_selection : {"kmeans++", "uniform"} or array-like of int, default="kmeans++"
         How candidates are drawn: far from those drawn before, or any; or the viewers themselves.
     tails : {"exponential", "slow", "flat"}, default="exponential"
