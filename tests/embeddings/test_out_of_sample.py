@@ -175,7 +175,7 @@ def share(emb, Q, y):
 
 
 @each_nonlinear
-def test_placed_points_rest(model, fitted):
+def test_placed_points_are_stationary(model, fitted):
     """The gradient of each point's own share vanishes, by finite differences."""
     emb = fitted(model)
     Q = EntropicAffinities(8.0).fit(X).transform(X_NEW).toarray()

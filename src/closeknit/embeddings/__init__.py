@@ -9,9 +9,11 @@
 What all share is in base.py; what those share that minimise an objective, in nonlinear.py.
 """
 
+from closeknit.embeddings.affinity import fit_affinities
 from closeknit.embeddings.eigenmaps import LaplacianEigenmaps
 from closeknit.embeddings.elastic import ElasticEmbedding, TElasticEmbedding
 from closeknit.embeddings.normalized import SNE, SymmetricSNE
+from closeknit.embeddings.out_of_sample import coinciding_points, new_affinities
 from closeknit.embeddings.tsne import TSNE
 
 __all__ = [
@@ -21,4 +23,7 @@ __all__ = [
     "LaplacianEigenmaps",
     "SymmetricSNE",
     "TElasticEmbedding",
+    "coinciding_points",
+    "fit_affinities",
+    "new_affinities",
 ]

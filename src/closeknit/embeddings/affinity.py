@@ -29,6 +29,15 @@ def fit_affinities(estimator: Any, X: Any) -> tuple[Any, Any]:
     P : csr_matrix or ndarray of shape (n_samples, n_samples)
     transformer : object or None
         None for precomputed affinities.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from closeknit.embeddings import fit_affinities
+    >>> from sklearn.datasets import load_iris
+    >>> P, transformer = fit_affinities(ck.TSNE(), load_iris().data)
+    >>> P.shape, type(transformer).__name__
+    ((150, 150), 'EntropicAffinities')
     """
     affinity = estimator.affinity
     if isinstance(affinity, str):

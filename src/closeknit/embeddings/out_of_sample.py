@@ -20,7 +20,17 @@ Array = NDArray[np.float64]
 
 
 def new_affinities(estimator: Any, X: Any) -> Any:
-    """Distributions of new points over the fitted ones, one row each."""
+    """Distributions of new points over the fitted ones, one row each.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from closeknit.embeddings import new_affinities
+    >>> from sklearn.datasets import load_iris
+    >>> emb = ck.LaplacianEigenmaps().fit(load_iris().data)
+    >>> new_affinities(emb, [[5.0, 3.4, 1.5, 0.3]]).shape
+    (1, 150)
+    """
     if estimator.affinity_estimator_ is None:
         Q = sparse.csr_matrix(
             validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
@@ -40,7 +50,17 @@ def new_affinities(estimator: Any, X: Any) -> Any:
 
 
 def coinciding_points(estimator: Any, X: Any) -> NDArray[np.int64]:
-    """For each new point the fitted point at the same place, or -1."""
+    """For each new point the fitted point at the same place, or -1.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from closeknit.embeddings import coinciding_points
+    >>> from sklearn.datasets import load_iris
+    >>> emb = ck.LaplacianEigenmaps().fit(load_iris().data)
+    >>> coinciding_points(emb, [load_iris().data[7], [9.0, 9.0, 9.0, 9.0]]).tolist()
+    [7, -1]
+    """
     find = getattr(estimator.affinity_estimator_, "coinciding_points", None)
     if find is None:
         return np.full(X.shape[0] if hasattr(X, "shape") else len(X), -1)
