@@ -131,13 +131,13 @@ def test_scikit_learn_s_progress_bar(model):
     ],
     ids=["gradient", "identical", "repeated"],
 )
-def test_no_noise_from_numpy(model, data, options):
+def test_no_warnings_from_numpy(model, data, options):
     """What a line search tries and rejects raises no warnings."""
     make(model, **options).fit(data)
 
 
 @each
-def test_verbose_speaks_on_stderr_only(model, capsys):
+def test_verbose_writes_to_stderr_only(model, capsys):
     make(model, verbose=True).fit(X)
     out, err = capsys.readouterr()
     assert out == ""

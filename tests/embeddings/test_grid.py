@@ -40,7 +40,7 @@ def by_grid(digits):
 
 def test_the_grid_is_used(by_grid):
     emb, _ = by_grid
-    assert isinstance(emb._grid, GridRepulsion)
+    assert isinstance(emb.repulsion_, GridRepulsion)
     assert emb.affinities_.dtype == np.float32
     assert emb.stopped_because_ == "tol"
     np.testing.assert_allclose(emb.affinities_.sum(), 1.0, rtol=1e-5)
@@ -82,12 +82,12 @@ def test_new_points_on_the_grid(by_grid, digits):
     placed = emb.transform(new)
     np.testing.assert_array_equal(emb.transform(new[::-1])[::-1], placed)
     np.testing.assert_array_equal(emb.transform(new[7:8]), placed[7:8])
-    grid = emb._grid
+    grid = emb.repulsion_
     try:
-        emb._grid = None
+        emb.repulsion_ = ExactRepulsion()
         exact = emb.transform(new)
     finally:
-        emb._grid = grid
+        emb.repulsion_ = grid
     apart = np.linalg.norm(placed - exact, axis=1) / emb.embedding_.std()
     assert np.median(apart) < 0.01
     assert np.mean(apart < 0.05) >= 0.9  # the rest may roll into another valley
@@ -98,7 +98,7 @@ def test_new_points_on_the_grid(by_grid, digits):
 def test_every_model_on_the_grid(model):
     """Near the exact objective where it ends, and near the minimum that exact sums find."""
     emb = small(model, max_iter=300).fit(SMALL)
-    assert isinstance(emb._grid, GridRepulsion)
+    assert isinstance(emb.repulsion_, GridRepulsion)
     P = emb.affinity_estimator_.affinities_
     model_of = getattr(objectives, model.__name__)
     true = model_of(P if model is ck.SNE else symmetrize(P))
@@ -238,7 +238,8 @@ def test_stages_by_themselves():
     np.testing.assert_allclose(search.path_.lams, [1 / 12, 1 / 6, 1 / 3, 1 / 1.5, 1.0])
     own = small(ck.TSNE, lam=[0.5, 1.0], max_iter=5).fit(SMALL)
     np.testing.assert_allclose(own.path_.lams, [0.5, 1.0])
-    assert small(ck.TSNE, exaggeration=(), max_iter=5).fit(SMALL).path_ is None
+    none = small(ck.TSNE, exaggeration=(), max_iter=5).fit(SMALL)
+    np.testing.assert_array_equal(none.path_.lams, [1.0])
 
 
 @pytest.mark.parametrize(
@@ -279,7 +280,7 @@ def test_unknown_repulsion():
 def test_up_to_three_components(n_components, repulsion):
     emb = small(ck.TSNE, n_components=n_components, repulsion=repulsion, max_iter=5).fit(SMALL)
     assert emb.embedding_.shape == (90, n_components)
-    assert (emb._grid is not None) == (repulsion == "grid")
+    assert emb.repulsion_.is_exact == (repulsion != "grid")
 
 
 def test_four_components():
@@ -331,7 +332,7 @@ def test_many_duplicates(model, n_places):
 def test_repulsive_weights_need_exact_sums():
     """They are per pair; asking for a grid as well does no harm."""
     emb = small(ck.ElasticEmbedding, repulsive_weights="distances", lam=1.0, max_iter=5).fit(SMALL)
-    assert emb._grid is None
+    assert emb.repulsion_.is_exact
 
 
 @pytest.mark.parametrize("model", [ck.SymmetricSNE, ck.ElasticEmbedding])

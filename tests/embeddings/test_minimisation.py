@@ -59,7 +59,7 @@ def test_directions_may_be_objects(model):
 
 
 @each_nonlinear
-def test_callback_is_told_and_may_stop(model):
+def test_callbacks_are_called_and_may_stop(model):
     """One call that returns True is enough, whatever stages the model goes through."""
     calls = []
 

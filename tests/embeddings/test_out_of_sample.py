@@ -171,11 +171,11 @@ def share(emb, Q, y):
         attraction, K = np.log1p(t), 1 / (1 + t)
     else:
         attraction, K = t, np.exp(-t)
-    return (Q * attraction).sum() + emb._new_repulsion * K.sum()
+    return (Q * attraction).sum() + emb.new_point_repulsion_ * K.sum()
 
 
 @each_nonlinear
-def test_placed_points_rest(model, fitted):
+def test_placed_points_are_stationary(model, fitted):
     """The gradient of each point's own share vanishes, by finite differences."""
     emb = fitted(model)
     Q = EntropicAffinities(8.0).fit(X).transform(X_NEW).toarray()
@@ -211,7 +211,7 @@ def test_weight_of_the_repulsion(model, fitted):
     t = np.square(emb.embedding_[:, None] - emb.embedding_[None]).sum(axis=2)
     K = 1 / (1 + t) if model is ck.TSNE else np.exp(-t)
     np.fill_diagonal(K, 0.0)
-    assert emb._new_repulsion == pytest.approx(100 / K.sum(), rel=1e-10)
+    assert emb.new_point_repulsion_ == pytest.approx(100 / K.sum(), rel=1e-10)
 
 
 # The solver alone

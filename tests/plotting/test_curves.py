@@ -226,8 +226,10 @@ def test_a_path_shows_the_objective_and_maps(path, layout, n_maps, shown, render
 
 
 def test_a_path_needs_several_lambdas(ax, path):
-    one = ck.SymmetricSNE(perplexity=3.0, max_iter=1).fit(np.eye(9))
-    for without in (one, ck.ElasticEmbedding(perplexity=3.0, max_iter=1).fit(np.eye(9)), 3):
+    data = np.random.default_rng(0).normal(size=(20, 3))
+    models = (ck.SymmetricSNE, ck.ElasticEmbedding)
+    one, auto = (model(perplexity=3.0, max_iter=1).fit(data) for model in models)
+    for without in (one, auto, 3):
         with pytest.raises(TypeError, match="fitted with several values of lam"):
             plot_path(without, ax=ax)
     with pytest.raises(ValueError, match="n_maps=-1"):

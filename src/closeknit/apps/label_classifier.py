@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from closeknit.apps.estimators import GraphInputMixin, check_count, validate_points
-from closeknit.embeddings.out_of_sample import new_affinities
+from closeknit.embeddings import new_affinities
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.graphs import affinity_graph
 from closeknit.linalg import ApproximateCholesky, conjugate_gradients, multiply

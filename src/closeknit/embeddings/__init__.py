@@ -2,7 +2,7 @@
 
 ::
 
-    data → affinities (affinity.py) → objective (closeknit.objectives)
+    data → graph (closeknit.graphs)  → objective (closeknit.objectives)
          → start (initialize.py)    → minimiser (closeknit.minimize) → embedding
     new points → out_of_sample.py
 
@@ -12,6 +12,7 @@ What all share is in base.py; what those share that minimise an objective, in no
 from closeknit.embeddings.eigenmaps import LaplacianEigenmaps
 from closeknit.embeddings.elastic import ElasticEmbedding, TElasticEmbedding
 from closeknit.embeddings.normalized import SNE, SymmetricSNE
+from closeknit.embeddings.out_of_sample import new_affinities
 from closeknit.embeddings.tsne import TSNE
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "LaplacianEigenmaps",
     "SymmetricSNE",
     "TElasticEmbedding",
+    "new_affinities",
 ]

@@ -27,6 +27,16 @@ def new_affinities(estimator: Any, X: Any) -> tuple[Any, NDArray[np.int64]]:
     Q : csr_matrix of shape (n_new, n_samples)
     matches : ndarray of shape (n_new,)
         The fitted point at the same place as each new one, or -1.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from closeknit.embeddings import new_affinities
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> Q, matches = new_affinities(ck.LaplacianEigenmaps().fit(X), [X[7], [9.0, 9.0, 9.0, 9.0]])
+    >>> Q.shape, matches.tolist()
+    ((2, 150), [7, -1])
     """
     affinity = estimator.affinity_estimator_
     if affinity is None:

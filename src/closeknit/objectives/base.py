@@ -67,6 +67,15 @@ class Attraction:
     kernel : Kernel
         Student's t gives Σ w log(1 + t), every other kernel Σ w t.
     n_jobs : int or None, default=-1
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.kernels import GAUSSIAN
+    >>> from closeknit.objectives import Attraction
+    >>> Attraction(csr_matrix([[0.0, 1.0], [1.0, 0.0]]), GAUSSIAN).value(np.array([[0.0], [3.0]]))
+    18.0
     """
 
     weights: csr_matrix
@@ -195,7 +204,17 @@ class Objective(ABC):
 
 @dataclass(frozen=True)
 class AtLambda:
-    """An objective with its λ: a function of X alone."""
+    """An objective with its λ: a function of X alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.minimize import minimize
+    >>> from closeknit.objectives import ElasticEmbedding
+    >>> at = ElasticEmbedding([[0.0, 1.0], [1.0, 0.0]]).at(lam=np.e)
+    >>> round(float(np.ptp(minimize(at, [[0.0], [0.1]]).X)), 3)
+    1.0
+    """
 
     objective: Objective
     lam: float

@@ -69,7 +69,18 @@ class NormalizedObjective(Objective):
 
 
 class SymmetricSNE(NormalizedObjective):
-    """s-SNE: Σ p ‖x_n − x_m‖² + λ log Σ exp(−‖x_n − x_m‖²)  (Cook et al., 2007)."""
+    """s-SNE: Σ p ‖x_n − x_m‖² + λ log Σ exp(−‖x_n − x_m‖²)  (Cook et al., 2007).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.objectives import SymmetricSNE
+    >>> W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> value, gradient = SymmetricSNE(W).at(1.0).value_and_gradient(X)
+    >>> round(value, 6)
+    1.410883
+    """
 
     kernel = GAUSSIAN
 
@@ -85,6 +96,16 @@ class TSNE(NormalizedObjective):
         As in :class:`Objective`.
     dof : float, default=1.0
         Degrees of freedom of the kernel; see :func:`closeknit.kernels.student`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.objectives import TSNE
+    >>> W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> value, gradient = TSNE(W).at(1.0).value_and_gradient(X)
+    >>> round(value, 6)
+    1.568616
     """
 
     kernel: Kernel = STUDENT

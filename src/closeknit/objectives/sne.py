@@ -31,6 +31,16 @@ class SNE(Objective):
         are divided by their sums. E⁺ sees only their symmetric part.
     repulsion, n_jobs, check
         As in :class:`Objective`, but for the symmetry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.objectives import SNE
+    >>> W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> value, gradient = SNE(W).at(1.0).value_and_gradient(X)
+    >>> round(value, 6)
+    0.790322
     """
 
     kernel = GAUSSIAN

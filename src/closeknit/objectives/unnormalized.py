@@ -82,7 +82,18 @@ class UnnormalizedObjective(Objective):
 
 
 class ElasticEmbedding(UnnormalizedObjective):
-    """EE: Σ w⁺ t + λ Σ w⁻ exp(−t) with t = ‖x_n − x_m‖²  (Carreira-Perpiñán, 2010)."""
+    """EE: Σ w⁺ t + λ Σ w⁻ exp(−t) with t = ‖x_n − x_m‖²  (Carreira-Perpiñán, 2010).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.objectives import ElasticEmbedding
+    >>> W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> value, gradient = ElasticEmbedding(W).at(1.0).value_and_gradient(X)
+    >>> round(value, 6)
+    5.508149
+    """
 
     kernel = GAUSSIAN
 
@@ -92,13 +103,34 @@ class EpanechnikovEmbedding(UnnormalizedObjective):
 
     One of the models that section 1 of the partial-Hessian paper suggests. Its gradient jumps where
     t = 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.objectives import EpanechnikovEmbedding
+    >>> W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> value, gradient = EpanechnikovEmbedding(W).at(1.0).value_and_gradient(X)
+    >>> round(value, 6)
+    4.0
     """
 
     kernel = EPANECHNIKOV
 
 
 class TElasticEmbedding(UnnormalizedObjective):
-    """t-EE: Σ w⁺ log(1 + t) + λ Σ w⁻ / (1 + t) with t = ‖x_n − x_m‖²."""
+    """t-EE: Σ w⁺ log(1 + t) + λ Σ w⁻ / (1 + t) with t = ‖x_n − x_m‖².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.objectives import TElasticEmbedding
+    >>> W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> value, gradient = TElasticEmbedding(W).at(1.0).value_and_gradient(X)
+    >>> round(value, 6)
+    5.172589
+    """
 
     kernel = STUDENT
 

@@ -28,6 +28,15 @@ class PairSums:
         Σ w K(t).
     force : ndarray of shape (n_samples, n_components)
         Σ w K'(t) (x_n − x_m).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.kernels import GAUSSIAN
+    >>> from closeknit.repulsion import ExactRepulsion
+    >>> sums = ExactRepulsion().sums(np.array([[0.0], [1.0]]), GAUSSIAN)
+    >>> sums.value.round(3), sums.force.round(3).ravel()
+    (array([0.368, 0.368]), array([ 0.368, -0.368]))
     """
 
     value: Array
@@ -46,6 +55,14 @@ class CurvatureSums(PairSums):
         Σ w K'(t).
     curvature : ndarray of shape (n_samples, n_components)
         Σ w K''(t) (x_n − x_m)², coordinate by coordinate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.kernels import GAUSSIAN
+    >>> from closeknit.repulsion import ExactRepulsion
+    >>> ExactRepulsion().curvatures(np.array([[0.0], [1.0]]), GAUSSIAN).slope.round(3)
+    array([-0.368, -0.368])
     """
 
     slope: Array
