@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from closeknit.cli import memory
-from closeknit.cli.options import AffinityOptions, Approximation
+from closeknit.cli.options import AffinityOptions, Approximation, TalkOptions
 from closeknit.cli.progress import showing_stages
-from closeknit.cli.options import TalkOptions
 from closeknit.cli.reporting import Reporter
 from closeknit.minimize import State
 from closeknit.progress import listening, report, steps
