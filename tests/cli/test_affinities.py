@@ -42,7 +42,7 @@ def test_quiet(closeknit, flowers):
         (["--sigmas", "s.png"], 1, "its ending is unknown"),
         (["-o", "a-file/W.npz"], 1, "part of the path is a file"),
         (["-p", "0.5"], 1, "perplexity"),
-        (["--n-neighbors", "200"], 1, "n_neighbors=200 needs at least 201 points"),
+        (["--n-neighbors", "200"], 1, "--n-neighbors 200 needs at least 201 points"),
     ],
 )
 def test_refusals(closeknit, in_process, flowers, tmp_path, arguments, code, saying):

@@ -63,11 +63,11 @@ def test_the_table_and_quiet(closeknit, flowers):
 @pytest.mark.parametrize(
     ("arguments", "code", "saying"),
     [
-        ([], 2, "say --clusters 5"),
+        ([], 2, "pass --clusters 5"),
         (["-m", "meanshift", "-k", "3"], 2, "--clusters has no use with --method meanshift"),
         (["-m", "meanshift", "--metric", "cosine"], 2, "needs points and Euclidean distances"),
         (["-k", "2", "-o", "moons.npz"], 2, "would overwrite the input"),
-        (["-k", "500"], 1, "n_clusters=500"),
+        (["-k", "500"], 1, "--clusters 500"),
         (["-k", "2", "--save-model", "moons-clusters.csv"], 2, "would overwrite another output"),
         (["-k", "2", "--save-model", "no/m"], 1, "create the folder first"),
     ],

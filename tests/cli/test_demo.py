@@ -7,7 +7,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def test_it_prints_a_table_and_writes_a_picture_and_a_map(closeknit, tmp_path):
     outcome = closeknit("demo").succeeds()
-    for row in ("points", "1797", "perplexity K", "KL(P‖Q)", "neighbours kept", "closeknit-demo"):
+    for row in ("points", "1797", "perplexity", "KL(P‖Q)", "neighbours kept", "closeknit-demo"):
         assert row in outcome.stdout
     assert outcome.stderr == ""
     assert closeknit.files() == ["closeknit-demo.csv", "closeknit-demo.png"]

@@ -48,7 +48,9 @@ def version(name):
     return found(name)
 metadata.version = version
 """
-    assert "not installed (for Parquet)" in closeknit("info", before=before).succeeds().stdout
+    assert (
+        "not installed (for CSV and Parquet)" in closeknit("info", before=before).succeeds().stdout
+    )
 
 
 def test_info_quiet(closeknit):

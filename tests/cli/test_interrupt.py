@@ -51,7 +51,7 @@ base.initial_embedding = start
 
 def test_the_demo_keeps_both_files(closeknit):
     outcome = closeknit("demo", "--quiet", before=CTRL_C)
-    outcome.fails(130, saying="what there was is in closeknit-demo.png and closeknit-demo.csv")
+    outcome.fails(130, saying="the map so far is in closeknit-demo.png and closeknit-demo.csv")
     assert closeknit.files() == ["closeknit-demo.csv", "closeknit-demo.png"]
 
 

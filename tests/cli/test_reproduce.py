@@ -55,7 +55,7 @@ def test_refusals(closeknit, in_process, tmp_path):
     name = next(iter(EXPERIMENTS))
     in_process("reproduce", "nothing").fails(2, saying=f"choose one of {name}")
     in_process("reproduce", name, "-o", "a-file").fails(2, saying="a-file is a file")
-    in_process("reproduce", name, "--data", "absent").fails(2, saying="is no folder")
+    in_process("reproduce", name, "--data", "absent").fails(2, saying="is not a folder")
     assert closeknit.files() == ["a-file"]
 
 

@@ -59,7 +59,7 @@ def test_quiet(closeknit, picture):
     [
         (["-o", "square.png", "-k", "2"], 2, "would overwrite the input"),
         (["-o", "parts.jpg", "-k", "2"], 1, "its ending is unknown; use one of .png, .npy"),
-        (["-o", "parts.png"], 2, "say --segments 5"),
+        (["-o", "parts.png"], 2, "pass --segments 5"),
         (["-o", "parts.png", "-m", "meanshift", "-k", "2"], 2, "--segments has no use"),
     ],
 )
@@ -68,9 +68,9 @@ def test_refusals(closeknit, in_process, picture, arguments, code, saying):
     assert closeknit.files() == ["square.png"]
 
 
-def test_what_is_no_picture(in_process, flowers, tmp_path):
+def test_what_is_not_a_picture(in_process, flowers, tmp_path):
     outcome = in_process("segment", flowers, "-o", "parts.png", "-k", 2)
-    outcome.fails(2, saying="is no picture")
+    outcome.fails(2, saying="is not a picture")
     outcome = in_process("segment", "absent.png", "-o", "parts.png", "-k", 2)
     outcome.fails(1, saying="there is no such file")
     (tmp_path / "broken.png").write_text("no pixels")
@@ -97,7 +97,7 @@ def test_ctrl_c_keeps_the_segments_found(closeknit, picture, tmp_path, interrupt
     arguments = ("-o", "parts.npy", "-m", "meanshift", "--perplexity", 20)
     outcome = closeknit("segment", picture, *arguments, before=interrupted_climb)
     assert outcome.code == 130
-    assert outcome.stderr.endswith("interrupted; the parts found so far are in parts.npy\n")
+    assert outcome.stderr.endswith("interrupted; the segments found so far are in parts.npy\n")
     labels = np.load(tmp_path / "parts.npy")
     assert 0 < (labels >= 0).sum() < labels.size
 

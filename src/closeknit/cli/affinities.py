@@ -76,6 +76,7 @@ def affinities(
             *neighbor_facts(estimator, affinity),
             *_facts(estimator, affinity.perplexities),
             Fact("symmetric", "", symmetric),
+            reporter.seconds(),
         ]
         files = [
             Fact("output", "Affinities", str(target)),

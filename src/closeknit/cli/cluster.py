@@ -80,6 +80,7 @@ def cluster(
                 *data_facts(data, table, affinities=given),
                 *neighbor_facts(searched, affinity),
                 *cluster_facts(labels, "clusters"),
+                reporter.seconds(),
             ],
             [
                 Fact("output", "Clusters", str(target)),

@@ -59,6 +59,7 @@ def demo(
             report("quality")
             facts = _facts(model, X, digits, options)
         files = [Fact("output", "Picture", str(output)), Fact("csv", "Map", str(csv))]
+        facts.append(reporter.seconds())
         reporter.summarize("t-SNE of scikit-learn's digits", facts, files)
         if model.stopped_because_ == "interrupted":
             raise CommandError(

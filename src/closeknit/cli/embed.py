@@ -281,6 +281,7 @@ class _Job:
             Fact("n_iter", "iterations", getattr(model, "n_iter_", None)),
             stop_fact(model),
             Fact("neighbor_recall", "neighbours kept", kept, "{:.1%}"),
+            self.reporter.seconds(),
         ]
         title = f"{_title_of(model)} of {self.data.path}"
         self.reporter.summarize(title, facts, self.outputs.facts())
@@ -320,6 +321,7 @@ def _place(
         *data_facts(data, table, affinities=model.affinity_estimator_ is None),
         Fact("n_fitted", "points of the model", len(model.embedding_)),
         Fact("n_components", "dimensions of the map", int(placed.shape[1])),
+        reporter.seconds(),
     ]
     reporter.summarize(f"{data.path} on the map of {path}", facts, outputs.facts()[:2])
 

@@ -192,20 +192,22 @@ def neighbors_kept(model: Any, seed: int) -> float | None:
     float or None
         None if the neighbours are not known.
     """
+    from closeknit.progress import listening
     from closeknit.quality import neighbor_recall
 
     neighbors = getattr(model.affinity_estimator_, "neighbors_", None)
     if neighbors is None:
         return None
     n, k = neighbors.indices.shape
-    return neighbor_recall(
-        neighbors,
-        model.embedding_,
-        min(15, k),
-        sample=_SAMPLE if n > _SAMPLE else None,
-        n_jobs=model.n_jobs,
-        random_state=seed,
-    )
+    with listening(None):  # the search inside is no stage of its own
+        return neighbor_recall(
+            neighbors,
+            model.embedding_,
+            min(15, k),
+            sample=_SAMPLE if n > _SAMPLE else None,
+            n_jobs=model.n_jobs,
+            random_state=seed,
+        )
 
 
 def neighbor_facts(affinities: Any, options: AffinityOptions) -> list[Fact]:

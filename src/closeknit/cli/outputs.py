@@ -140,4 +140,4 @@ def save_figure(figure: Figure, path: Path) -> None:
     from closeknit.io.files import replacing
 
     with replacing(path) as file:
-        figure.savefig(file, format=picture_format(path), dpi=200)
+        figure.savefig(file, format=picture_format(path), dpi=200, bbox_inches="tight")

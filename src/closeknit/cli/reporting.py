@@ -80,13 +80,16 @@ class Reporter:
             line = " ".join(in_options(message).split())
             print(f"closeknit: warning: {line}", file=sys.stderr)
 
+    def seconds(self) -> Fact:
+        """How long the command has taken so far."""
+        return Fact("seconds", "seconds", perf_counter() - self._start, "{:.1f}")
+
     def summarize(self, title: str, facts: Sequence[Fact], files: Sequence[Fact] = ()) -> None:
         """Print the summary on stdout; `files` are those written."""
-        took = Fact("seconds", "seconds", perf_counter() - self._start, "{:.1f}")
         if self.talk.json:
-            print(json.dumps({fact.key: fact.value for fact in (*facts, took, *files)}))
+            print(json.dumps({fact.key: fact.value for fact in (*facts, *files)}))
         elif not self.talk.quiet:
-            _print_table(title, [*facts, took], files)
+            _print_table(title, facts, files)
 
 
 @contextmanager

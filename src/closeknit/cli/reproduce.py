@@ -74,6 +74,7 @@ def reproduce(
             Fact("name", "experiment", name),
             Fact("quick", "quick", quick),
             Fact("figures", "figures", len(list(page.parent.glob(f"{name}-*.png")))),
+            reporter.seconds(),
         ]
         reporter.summarize(f"Reproduction: {name}", facts, [Fact("output", "Page", str(page))])
 

@@ -75,6 +75,7 @@ def segment(
                 Fact("width", "width", width),
                 Fact("perplexity", "perplexity", K, "{:g}"),
                 *cluster_facts(labels.ravel(), "segments"),
+                reporter.seconds(),
             ],
             [Fact("output", "Segments", str(target))],
         )

@@ -97,6 +97,7 @@ def sparsify(
             *data_facts(data, table, affinities=given == "affinities"),
             Fact("n_edges", "edges kept", int(estimator.graph_.nnz)),
             Fact("sparsity", "pairs without an edge", estimator.sparsity_, "{:.2%}"),
+            reporter.seconds(),
         ]
         files = [Fact("output", "Graph", str(target))]
         reporter.summarize(f"A sparse graph of {data.path}", facts, files)

@@ -109,13 +109,14 @@ class _File:
         text = [name for i, name in enumerate(self.names) if i not in numeric and name not in apart]
         if not numeric or len(text) <= len(numeric):
             return
-        cells = (row[self.names.index(text[0])] for row in self.sample.rows)
-        example = next(cell for cell in cells if not is_missing(cell))
+        cells = [(name, self.sample.rows[0][self.names.index(name)]) for name in text]
+        # The likeliest to be a number that was not understood.
+        name, cell = max(cells, key=lambda pair: any(map(str.isdigit, pair[1])))
         shown = ", ".join(map(repr, text[:5])) + (", …" if len(text) > 5 else "")
         labels = f"labels=[{', '.join(map(repr, text))}]" if len(text) <= 5 else "labels="
         raise DataError(
-            f"{len(text)} of its {len(self.names)} columns are text ({shown}; {text[0]!r} holds "
-            f"{_short(example)}), read with sep={self.dialect.sep!r} and "
+            f"{len(text)} of its {len(self.names)} columns are text ({shown}; {name!r} holds "
+            f"{_short(cell)}), read with sep={self.dialect.sep!r} and "
             f"decimal={self.dialect.decimal!r}; pass another sep= or decimal=, or {labels} if "
             "these columns are labels"
         )
