@@ -65,6 +65,8 @@ FILES = {
     "glove": "glove100_120k.npz",
     "cbmc": "cbmc_cite_pca50.npz",
     "pbmc": "pbmc3k_pca50.npz",
+    "coil20": "coil20.npz",
+    "flow": "flowcyto19k.npz",
 }
 READERS = {
     "mnist": _mnist,
@@ -74,6 +76,8 @@ READERS = {
     "glove": _plain("glove"),
     "cbmc": _plain("cbmc"),
     "pbmc": _plain("pbmc"),
+    "coil20": _plain("coil20"),
+    "flow": _plain("flow"),
 }
 #: Data sets for embeddings, with the key of their labels.
 LABELS = {

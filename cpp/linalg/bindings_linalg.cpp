@@ -1,14 +1,19 @@
 // Graphs, products and factors of Laplacians.
 #include <limits>
+#include <vector>
 
 #include "common/graph.h"
 #include "linalg/approximate_cholesky.h"
 #include "linalg/components.h"
+#include "linalg/permute.h"
 #include "linalg/products.h"
 #include "linalg/strongest.h"
 
 namespace closeknit {
 namespace {
+
+// Of any type, and written to.
+using AnyVector = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 using View = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
@@ -58,6 +63,28 @@ std::int64_t label_components_of(const Graph& weights, Vector<const double> degr
   Work work(1);
   return weights.visit_values<double>(
       [&](const auto& csr) { return label_components(csr, degrees.data(), share, labels.data()); });
+}
+
+void permute_points(const Graph& graph, Vector<const std::int64_t> order, AnyVector indptr,
+                    AnyVector indices, AnyVector values, int n_jobs) {
+  require_points(graph);
+  const std::int64_t n = graph.n_rows(), n_entries = graph.n_entries();
+  require(length(order) == n && is_permutation(order.data(), n),
+          "order must name every point once");
+  require(length(indptr) == n + 1 && length(indices) == n_entries && length(values) == n_entries,
+          "the outputs must have the lengths of the graph's arrays");
+  graph.visit([&](const auto& csr) {
+    using I = std::remove_const_t<std::remove_pointer_t<decltype(csr.indices)>>;
+    using T = std::remove_const_t<std::remove_pointer_t<decltype(csr.values)>>;
+    require(holds<I>(indptr) && holds<I>(indices) && holds<T>(values),
+            "the outputs must have the types of the graph's arrays");
+    const I* offsets = static_cast<const I*>(indptr.data());
+    require(are_offsets(offsets, n + 1, n_entries), "indptr does not hold offsets");
+    std::vector<I> position(static_cast<std::size_t>(n));
+    Work work(n_jobs);
+    permute(csr, order.data(), offsets, position.data(), static_cast<I*>(indices.data()),
+            static_cast<T*>(values.data()), work.pool);
+  });
 }
 
 ApproximateCholesky factorize(const Graph& weights, Vector<const double> excess, std::uint64_t seed,
@@ -112,6 +139,8 @@ void bind_linalg(nb::module_& m) {
   m.def("multiply", &multiply_with, "matrix"_a, "X"_a, output("out"), "n_jobs"_a);
   m.def("sum_rows", &sum_rows_of, "matrix"_a, output("sums"), "n_jobs"_a);
   m.def("mark_strongest", &mark_strongest_of, "weights"_a, "k"_a, output("keep"), "n_jobs"_a);
+  m.def("permute", &permute_points, "graph"_a, "order"_a, output("indptr"), output("indices"),
+        output("values"), "n_jobs"_a);
   m.def("label_components", &label_components_of, "weights"_a, "degrees"_a, "share"_a,
         output("labels"));
 }

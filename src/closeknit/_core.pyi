@@ -42,6 +42,9 @@ def approximate_cholesky(
 ) -> ApproximateCholesky: ...
 def multiply(matrix: Graph, X: Array, out: Array, n_jobs: int) -> None: ...
 def sum_rows(matrix: Graph, sums: Array, n_jobs: int) -> None: ...
+def permute(
+    graph: Graph, order: Array, indptr: Array, indices: Array, values: Array, n_jobs: int
+) -> None: ...
 def mark_strongest(weights: Graph, k: int, keep: Array, n_jobs: int) -> int: ...
 def label_components(weights: Graph, degrees: Array, share: float, labels: Array) -> int: ...
 
@@ -232,9 +235,8 @@ def edge_weights(
 # minimize
 
 def momentum_step(
-    rate: float,
-    momentum: float,
-    max_step: float,
+    rule: tuple[float, float, float],
+    gain: tuple[float, float],
     gradient: Array,
     velocity: Array,
     gains: Array | None,

@@ -13,6 +13,7 @@ from closeknit.embeddings.eigenmaps import LaplacianEigenmaps
 from closeknit.embeddings.elastic import ElasticEmbedding, TElasticEmbedding
 from closeknit.embeddings.normalized import SNE, SymmetricSNE
 from closeknit.embeddings.out_of_sample import new_affinities
+from closeknit.embeddings.settled import MapSettled
 from closeknit.embeddings.tsne import TSNE
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "TSNE",
     "ElasticEmbedding",
     "LaplacianEigenmaps",
+    "MapSettled",
     "SymmetricSNE",
     "TElasticEmbedding",
     "new_affinities",

@@ -17,6 +17,7 @@ from closeknit.embeddings._callbacks import (
 from closeknit.embeddings.base import BaseEmbedding, check_number
 from closeknit.embeddings.initialize import initial_embedding
 from closeknit.embeddings.out_of_sample import place
+from closeknit.embeddings.settled import MapSettled
 from closeknit.graphs import affinity_graph
 from closeknit.minimize import (
     Convergence,
@@ -25,6 +26,7 @@ from closeknit.minimize import (
     Path,
     Schedule,
     SpectralLBFGS,
+    Stop,
     StopReason,
     resolve_direction,
     run_schedule,
@@ -156,7 +158,7 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
             exact = objective.repulsion.is_exact
             direction = self._suitable_direction(len(start), exact)
         direction = resolve_direction(direction)
-        tol = direction.default_tol if isinstance(self.tol, str) else self.tol
+        stop = self._make_stop(objective, direction)
         callback = self.callback
         if getattr(self, "_skl_callbacks", None):
             callback = each_iteration(self, callback)
@@ -165,11 +167,13 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
             objective.at,
             start,
             direction,
-            stop=Convergence(tol, patience=direction.patience),
+            stop=stop,
             time_limit=self.time_limit,
             callback=callback,
         )
         self._keep(objective, path)
+        if isinstance(stop, MapSettled):
+            stop.warn_if_unfinished(self.stopped_because_, stacklevel=5)
 
     def _keep(self, objective: Objective, path: Path) -> None:
         """Set the fitted attributes."""
@@ -183,6 +187,13 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         self.lam_ = float(path.lams[-1])
         self.kernel_ = objective.kernel
         self.new_point_repulsion_ = objective.new_point_repulsion(last.X, self.lam_)
+
+    def _make_stop(self, objective: Objective, direction: Direction[Any]) -> Stop:
+        """Return what `tol` stands for."""
+        if isinstance(self.tol, str) and not direction.monotone:
+            return MapSettled(objective.weights, direction.default_tol)
+        tol = direction.default_tol if isinstance(self.tol, str) else self.tol
+        return Convergence(tol, patience=direction.patience)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         return Schedule.of(self.lam, self.max_iter)

@@ -11,7 +11,7 @@ import numpy as np
 from closeknit import objectives
 from closeknit.embeddings.normalized import NormalizedEmbedding
 from closeknit.kernels import student
-from closeknit.minimize import Direction, Momentum, Schedule, SpectralMomentum
+from closeknit.minimize import Direction, Schedule, SpectralMomentum
 from closeknit.objectives import Objective
 
 __all__ = ["TSNE"]
@@ -185,19 +185,17 @@ class TSNE(NormalizedEmbedding):
 
     def _suitable_direction(self, n_samples: int, exact: bool) -> Direction[Any]:
         # Line searches would find the lowest divergences, with clusters that have hardly a weight
-        # in common millions of units apart.
-        if exact:
-            return SpectralMomentum(n_jobs=self.n_jobs)
-        # Maps of more points are wider, and steps of the same length would take longer.
+        # in common millions of units apart. Maps of more points are wider, and steps of the same
+        # length would take longer.
         width = max(1.0, float(np.sqrt(n_samples / 70_000)))
-        return Momentum(max_step=3.0 * width, n_jobs=self.n_jobs)
+        return SpectralMomentum(max_step=3.0 * width, n_jobs=self.n_jobs)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         if not isinstance(self.lam, Real) or self.lam == 0.0:
             return super()._make_schedule(objective, direction)
         auto = isinstance(self.exaggeration, str)
         factors = direction.exaggeration if auto else self.exaggeration
-        return Schedule.exaggerated(factors, float(self.lam), self.max_iter)
+        return Schedule.exaggerated(factors, float(self.lam), self.max_iter, objective.renumber)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

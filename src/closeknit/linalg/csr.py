@@ -23,6 +23,7 @@ __all__ = [
     "inner",
     "multiply",
     "norm",
+    "permuted",
     "row_sums",
     "same_pattern",
     "same_weights",
@@ -221,6 +222,42 @@ def same_pattern(a: csr_matrix, b: csr_matrix) -> bool:
 
 def _equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return a is b or np.array_equal(a, b)
+
+
+def permuted(W: csr_matrix, order: NDArray[np.int64], n_jobs: int | None = -1) -> csr_matrix:
+    """Return the graph in which point i is point ``order[i]`` of W.
+
+    Parameters
+    ----------
+    W : csr_matrix of shape (n_samples, n_samples)
+    order : ndarray of int of shape (n_samples,)
+        A permutation.
+    n_jobs : int or None, default=-1
+
+    Returns
+    -------
+    csr_matrix
+        Its rows keep the order of their entries, and so are not sorted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import permuted
+    >>> path = csr_matrix([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
+    >>> permuted(path, np.array([2, 1, 0])).toarray()
+    array([[0., 2., 0.],
+           [2., 0., 1.],
+           [0., 1., 0.]])
+    """
+    indptr = np.zeros_like(W.indptr)
+    np.cumsum(np.diff(W.indptr)[order], out=indptr[1:])
+    indices, data = np.empty_like(W.indices), np.empty_like(W.data)
+    order = np.ascontiguousarray(order, dtype=np.int64)
+    _core.permute(_core.Graph(W), order, indptr, indices, data, effective_n_jobs(n_jobs))
+    out = csr_matrix((data, indices, indptr), shape=W.shape)
+    out.has_sorted_indices = False
+    return out
 
 
 def multiply(matrix: csr_matrix, X: Array, n_jobs: int | None = -1) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
@@ -86,14 +86,18 @@ def strongest_entries(
     return np.flatnonzero(keep)
 
 
-def take_entries(weights: csr_matrix, positions: NDArray[np.intp] | None) -> csr_matrix:
-    """Return the matrix, in double precision, of the entries that are stored at some positions.
+def take_entries(
+    weights: csr_matrix, positions: NDArray[np.intp] | None, dtype: DTypeLike = np.float64
+) -> csr_matrix:
+    """Return the matrix of the entries that are stored at some positions.
 
     Parameters
     ----------
     weights : csr_matrix of shape (n_samples, n_samples)
     positions : ndarray of int or None
         As :func:`strongest_entries` returns them.
+    dtype : dtype, default=float64
+        Of the values.
 
     Returns
     -------
@@ -109,10 +113,10 @@ def take_entries(weights: csr_matrix, positions: NDArray[np.intp] | None) -> csr
            [8., 0.]])
     """
     if positions is None:
-        return weights.astype(np.float64, copy=False)
+        return weights.astype(dtype, copy=False)
     indptr = np.searchsorted(positions, weights.indptr).astype(weights.indptr.dtype)
     return csr_matrix(
-        (weights.data[positions].astype(np.float64), weights.indices[positions], indptr),
+        (weights.data[positions].astype(dtype, copy=False), weights.indices[positions], indptr),
         shape=weights.shape,
     )
 

@@ -10,9 +10,10 @@ from closeknit.minimize.diagonal_hessian import DiagonalHessian
 from closeknit.minimize.fixed_point import FixedPoint
 from closeknit.minimize.gradient import Gradient
 from closeknit.minimize.lbfgs import LBFGS, SpectralLBFGS
-from closeknit.minimize.momentum import Momentum, SpectralMomentum
+from closeknit.minimize.momentum import Momentum
 from closeknit.minimize.spectral import SpectralDirection
 from closeknit.minimize.spectral_minus import SpectralMinus
+from closeknit.minimize.spectral_momentum import SpectralMomentum
 from closeknit.minimize.steps import Backtracking, FixedStep, Step
 from closeknit.minimize.wolfe import StrongWolfe
 

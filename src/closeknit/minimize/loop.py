@@ -124,6 +124,8 @@ class _Run:
                 self.lam = stage.lam(X) if callable(stage.lam) else stage.lam
                 if stage.restart and not X.std() > start.std():
                     X = start
+                if stage.prepare is not None:
+                    stage.prepare(X)
                 make = stage.problem_at or problem_at
                 problem = make(self.lam)
                 self.direction.check(problem)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
-from closeknit.linalg import Array
+from closeknit.linalg import Array, canonical, take_entries
 
 __all__ = [
     "Array",
@@ -58,10 +58,12 @@ class Problem(Protocol):
 class AttractiveProblem(Problem, Protocol):
     """A problem that knows its attractive part."""
 
-    def attractive_weights(self, X: Array) -> csr_matrix:
+    def attractive_weights(self, X: Array, entries: NDArray[np.intp] | None = None) -> csr_matrix:
         """Return the weights of the attractive Laplacian L⁺ at X, so that ∇²E⁺ ≈ 4L⁺ ⊗ I.
 
-        Symmetric, non-negative, with zero diagonal; constant for Gaussian kernels.
+        Symmetric, non-negative, with zero diagonal, in canonical format; constant for Gaussian
+        kernels. With `entries`, only those stored at these positions, which are cheap if they are
+        few; callers pass the same array again and again.
         """
         ...
 
@@ -124,7 +126,7 @@ class Springs:
     """
 
     def __init__(self, weights: ArrayLike, targets: ArrayLike, stiffness: float = 1.0) -> None:
-        self.weights = csr_matrix(weights, dtype=np.float64)
+        self.weights = canonical(weights)
         self.targets = np.asarray(targets, dtype=np.float64)
         self.stiffness = float(stiffness)
         self._degrees = np.asarray(self.weights.sum(axis=1))
@@ -142,9 +144,9 @@ class Springs:
         value = 2.0 * np.vdot(X, pulled) + self.stiffness * np.vdot(away, away)
         return float(value), 4.0 * pulled + 2.0 * self.stiffness * away
 
-    def attractive_weights(self, X: Array) -> csr_matrix:
+    def attractive_weights(self, X: Array, entries: NDArray[np.intp] | None = None) -> csr_matrix:
         """Return the weights, whatever X."""
-        return self.weights
+        return self.weights if entries is None else take_entries(self.weights, entries)
 
     def hessian_diagonal(self, X: Array) -> Array:
         """Return the diagonal of the Hessian, constant."""

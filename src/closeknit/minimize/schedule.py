@@ -117,6 +117,8 @@ class Stage:
         Whether to begin at the start of the schedule if the stages before have collapsed the
         points. While λ is small, all points in one place are the minimum; later they are a saddle,
         where the gradient vanishes and nothing would part the points.
+    prepare : callable or None, default=None
+        Called with the positions before the stage begins, for example to arrange memory.
 
     Examples
     --------
@@ -130,6 +132,7 @@ class Stage:
     stop: Stop | None = None
     problem_at: ProblemAt | None = None
     restart: bool = False
+    prepare: Callable[[Array], object] | None = None
 
     def __post_init__(self) -> None:
         if self.max_iter < 0:
@@ -184,7 +187,11 @@ class Schedule:
 
     @classmethod
     def exaggerated(
-        cls, stages: Sequence[tuple[float, int]], lam: float = 1.0, max_iter: int = 1000
+        cls,
+        stages: Sequence[tuple[float, int]],
+        lam: float = 1.0,
+        max_iter: int = 1000,
+        prepare: Callable[[Array], object] | None = None,
     ) -> Schedule:
         """Short stages with the attraction exaggerated, that is with λ divided, before λ itself.
 
@@ -195,13 +202,17 @@ class Schedule:
         lam : float, default=1.0
         max_iter : int, default=1000
             Most iterations of the last stage.
+        prepare : callable or None, default=None
+            Called before each stage; see :class:`Stage`.
         """
         early, before = [], np.inf
         try:
             for factor, n in stages:
                 if not (1.0 < factor < before and n >= 0 and n == int(n)):
                     raise ValueError
-                early.append(Stage(lam / factor, min(int(n), max_iter), restart=True))
+                early.append(
+                    Stage(lam / factor, min(int(n), max_iter), restart=True, prepare=prepare)
+                )
                 before = factor
         except (TypeError, ValueError):
             raise ValueError(
@@ -209,7 +220,7 @@ class Schedule:
                 "iterations, with factors that fall and stay above 1, such as "
                 "((12.0, 50), (4.0, 30)); () is none"
             ) from None
-        return cls((*early, Stage(lam, max_iter, restart=True)))
+        return cls((*early, Stage(lam, max_iter, restart=True, prepare=prepare)))
 
     @classmethod
     def homotopy(cls, lams: ArrayLike, max_iter: int | Sequence[int] = 1000) -> Schedule:

@@ -21,7 +21,8 @@ from scipy.sparse import csr_matrix
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.linalg import check_symmetric, with_data
+from closeknit.linalg import check_symmetric, permuted, take_entries, with_data
+from closeknit.objectives.map_order import map_order
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
 __all__ = ["AtLambda", "Attraction", "Objective", "Value"]
@@ -117,6 +118,18 @@ class Attraction:
         return 4.0 * degrees + 8.0 * bend
 
 
+#: Points from which on memory is far enough away for their numbering to matter.
+_MANY = 20_000
+
+
+@dataclass(frozen=True)
+class _Numbered:
+    """The attraction with points numbered by their place on the map."""
+
+    order: NDArray[np.int64]
+    attraction: Attraction
+
+
 class Objective(ABC):
     """An embedding model.
 
@@ -151,6 +164,8 @@ class Objective(ABC):
         self.repulsion: Repulsion = ExactRepulsion(n_jobs) if repulsion is None else repulsion
         self.weights: csr_matrix = with_data(W, self._scaled(W.data, self.repulsion.dtype))
         self.attraction = Attraction(self.weights, self.kernel, n_jobs)
+        self._numbered: _Numbered | None = None
+        self._parts: list[tuple[NDArray[np.intp], Attraction]] = []
 
     def _scaled(self, data: Array, dtype: type[np.floating]) -> NDArray[Any]:
         """Attractive weights from affinities, in the precision of the repulsion."""
@@ -189,13 +204,54 @@ class Objective(ABC):
 
     def value_and_gradient(self, X: Array, lam: float) -> tuple[Value, Array]:
         """E(X; λ) and its gradient 4 L X."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        force = np.empty(X.shape)
-        attractive = self.attraction.value(X, force)
+        numbered = self._numbered
+        if numbered is None:
+            return self._evaluate(np.ascontiguousarray(X, dtype=np.float64), lam, self.attraction)
+        value, local = self._evaluate(X[numbered.order], lam, numbered.attraction)
+        gradient = np.empty_like(local)
+        gradient[numbered.order] = local
+        return value, gradient
+
+    def _evaluate(self, X: Array, lam: float, attraction: Attraction) -> tuple[Value, Array]:
+        gradient = np.empty(X.shape)
+        attractive = attraction.value(X, gradient)
         sums = self.repulsion.sums(X, self.kernel)
         repulsive = self.repulsive_value(sums.value)
-        value = Value(attractive + lam * repulsive, (attractive, repulsive))
-        return value, 4.0 * (force + lam * self.repulsive_force(X, sums))
+        force = self.repulsive_force(X, sums)
+        force *= lam
+        gradient += force
+        gradient *= 4.0
+        return Value(attractive + lam * repulsive, (attractive, repulsive)), gradient
+
+    def renumber(self, X: Array) -> None:
+        """Number the points by their place on the map, for as long as sums are taken.
+
+        Points that are close on the map are then close in memory, which halves the time of an
+        evaluation of many points. Nothing else changes: positions and gradients keep the order in
+        which the points were given.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_components)
+            A map; with few points, or more than three components, nothing is done.
+        """
+        if len(X) < _MANY or X.shape[1] > 3 or not np.isfinite(X.sum()):
+            return
+        order = map_order(X)
+        weights = permuted(self.weights, order, self.attraction.n_jobs)
+        attraction = Attraction(weights, self.kernel, self.attraction.n_jobs)
+        self._numbered = _Numbered(order, attraction)
+
+    def part(self, entries: NDArray[np.intp] | None) -> Attraction:
+        """Return the attraction along all edges, or along those stored at some positions."""
+        if entries is None:
+            return self.attraction
+        for known, attraction in self._parts:
+            if known is entries:
+                return attraction
+        weights = take_entries(self.weights, entries, dtype=self.weights.dtype)
+        self._parts = [*self._parts[-1:], (entries, Attraction(weights, self.kernel))]
+        return self._parts[-1][1]
 
     def at(self, lam: float) -> AtLambda:
         """Return the model at a fixed λ, as the minimiser wants it."""
@@ -227,9 +283,9 @@ class AtLambda:
         """E(X) and its gradient."""
         return self.objective.value_and_gradient(X, self.lam)
 
-    def attractive_weights(self, X: Array) -> csr_matrix:
-        """Weights of the attractive Laplacian L⁺ at `X`."""
-        return self.objective.attraction.laplacian_weights(np.ascontiguousarray(X))
+    def attractive_weights(self, X: Array, entries: NDArray[np.intp] | None = None) -> csr_matrix:
+        """Weights of the attractive Laplacian L⁺ at `X`, all or those stored at some positions."""
+        return self.objective.part(entries).laplacian_weights(np.ascontiguousarray(X))
 
     def hessian_diagonal(self, X: Array) -> Array:
         """Diagonal of the Hessian."""

@@ -1,0 +1,396 @@
+"""Is a default map finished? Against a long run of ours, openTSNE and scikit-learn.
+
+    python benchmarks/finished.py table --data FOLDER --cache FOLDER [--sets mnist glove …]
+    python benchmarks/finished.py pictures --data FOLDER --cache FOLDER
+    python benchmarks/finished.py raw                      from raw points to the map of a million
+    python benchmarks/finished.py models --data FOLDER --cache FOLDER   s-SNE and EE at many points
+
+For every set the affinities (perplexity 30) and the start (PCA) are computed once and given to all:
+
+- *default*: ``TSNE()``;
+- *reference*: the same for 3,000 iterations at λ = 1 with ``tol=0``;
+- *openTSNE* and, up to 6,000 points, *scikit-learn* at their defaults.
+
+Columns: seconds of the optimisation, evaluations, KL divergence (of all pairs up to 100,000 points,
+else on a grid of accuracy 1e-3), the share of the 15 and of the 100 nearest neighbours kept
+(2,000 points), the farthest point (over the median distance from the middle), and
+squareness: the extent of the map along the diagonals over that along the axes, 1 for a disc and
+1.41 for a square. Maps have shapes of their own; *axes* is what the axes add to it, the square root
+of the product of the squarenesses of two maps whose starts differ by a turn of 45°: 1 if the
+axes do not matter.
+
+``--cache`` keeps affinities, references and the peers' maps for the next run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from data import LABELS, READERS
+from scipy import sparse
+from scipy.spatial import cKDTree
+
+import closeknit as ck
+from closeknit import objectives
+from closeknit.repulsion import ExactRepulsion, GridRepulsion
+
+N_JOBS = 2
+PERPLEXITY = 30.0
+SAMPLE = 2000
+#: Sets whose maps were looked at while the defaults were chosen, and those that were not.
+TUNED = ("digits", "pbmc", "newsgroups", "mnist", "covertype")
+UNSEEN = ("iris", "wine", "breast", "coil20", "cbmc", "flow", "glove", "skin", "million")
+SMALL = 6_000
+
+
+def load(name: str, folder: Path | None) -> tuple[Any, str]:
+    """Return the points of a set and their metric."""
+    if name in ("iris", "wine", "breast", "digits"):
+        from sklearn import datasets
+
+        names = {"breast": "breast_cancer"}
+        X = getattr(datasets, f"load_{names.get(name, name)}")().data
+        scaled = (X - X.mean(axis=0)) / X.std(axis=0) if name in ("wine", "breast") else X
+        return scaled, "euclidean"
+    if name == "million":
+        return clusters_of_low_rank(1_000_000), "euclidean"
+    if name == "mnist":
+        with np.load(folder / "mnist70k.npz", allow_pickle=False) as file:
+            return file["X"].astype(np.float32), "euclidean"
+    return READERS[name](folder)
+
+
+def clusters_of_low_rank(n: int) -> np.ndarray:
+    """Points of 100 clusters of rank 8 in 50 dimensions, with noise."""
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 100, n)
+    centers = 3.0 * rng.normal(size=(100, 50))
+    bases = rng.normal(size=(100, 8, 50)) / np.sqrt(8.0)
+    X = np.empty((n, 50), np.float32)
+    for cluster in range(100):
+        own = label == cluster
+        m = int(own.sum())
+        noise = 0.1 * rng.normal(size=(m, 50))
+        X[own] = centers[cluster] + rng.normal(size=(m, 8)) @ bases[cluster] + noise
+    return X
+
+
+class Problem:
+    """A set's affinities, start, and the true neighbours of a sample."""
+
+    def __init__(self, name: str, folder: Path | None, cache: Path | None):
+        self.name, self.cache, self.folder = name, cache, folder
+        parts = self._cached("problem", self._compute)
+        self.P = sparse.csr_matrix((parts["data"], parts["indices"], parts["indptr"]))
+        self.start, self.sample, self.near = parts["start"], parts["sample"], parts["near"]
+
+    def _compute(self) -> dict[str, np.ndarray]:
+        X, metric = load(self.name, self.folder)
+        n = X.shape[0]
+        perplexity = min(PERPLEXITY, (n - 1) / 3.1)
+        P, _ = ck.graphs.affinity_graph(X, ck.TSNE(perplexity=perplexity, metric=metric))
+        sample = np.sort(np.random.default_rng(1).choice(n, min(n, SAMPLE), replace=False))
+        how = "exact" if n <= 150_000 else "approximate"
+        index = ck.neighbors.make_index(metric, how).fit(X)
+        k = min(100, n - 1)
+        found = index.query(X[sample], k + 1).indices
+        near = [row[row != point][:k] for row, point in zip(found, sample, strict=True)]
+        return {
+            "data": P.data / P.data.sum(),
+            "indices": P.indices,
+            "indptr": P.indptr,
+            "start": principal_start(X),
+            "sample": sample,
+            "near": np.array(near),
+        }
+
+    def _cached(self, what: str, compute: Any) -> Any:
+        file = None if self.cache is None else self.cache / f"finished-{self.name}-{what}.npz"
+        if file is None or not file.exists():
+            parts = compute()
+            if file is None:
+                return parts
+            np.savez(file, **parts)
+        return dict(np.load(file, allow_pickle=False))
+
+    def map_of(self, what: str, make: Any) -> tuple[np.ndarray, float, int]:
+        """Return a map, the seconds it took and its evaluations, from the cache if it is there."""
+
+        def compute() -> dict[str, Any]:
+            Y, seconds, evaluations = make(self)
+            return {"Y": Y, "seconds": seconds, "evaluations": evaluations}
+
+        parts = compute() if what == "default" else self._cached(what, compute)
+        return parts["Y"], float(parts["seconds"]), int(parts["evaluations"])
+
+    def measures(self, Y: np.ndarray) -> dict[str, float]:
+        spread = np.linalg.norm(Y - np.median(Y, axis=0), axis=1)
+        ranks, k = self._nearest(Y)
+        return {
+            "KL": self.kl(Y),
+            "recall@15": self._recall(ranks, min(15, k)),
+            "recall@100": self._recall(ranks, k),
+            "widest": float(spread.max() / np.median(spread)),
+            "squareness": squareness(Y),
+        }
+
+    def _nearest(self, Y: np.ndarray) -> tuple[np.ndarray, int]:
+        k = self.near.shape[1]
+        _, found = cKDTree(Y).query(Y[self.sample], k + 1)
+        own = found == self.sample[:, None]
+        own[~own.any(axis=1), -1] = True
+        return found[~own].reshape(len(found), k), k
+
+    def _recall(self, found: np.ndarray, k: int) -> float:
+        shared = [
+            len(np.intersect1d(a[:k], b[:k], assume_unique=True))
+            for a, b in zip(found, self.near, strict=True)
+        ]
+        return float(np.mean(shared)) / k
+
+    def kl(self, Y: np.ndarray) -> float:
+        """KL(P‖Q)."""
+        exact = len(Y) <= 100_000
+        how = ExactRepulsion(N_JOBS) if exact else GridRepulsion(1e-3, n_jobs=N_JOBS)
+        model = objectives.TSNE(self.P, repulsion=how, check=False)
+        return model.value(np.ascontiguousarray(Y, dtype=np.float64), 1.0) - model.entropy
+
+
+def principal_start(X: Any) -> np.ndarray:
+    from sklearn.decomposition import PCA, TruncatedSVD
+
+    make = TruncatedSVD if sparse.issparse(X) else PCA
+    Y = make(2, random_state=0).fit_transform(X).astype(np.float64)
+    return 1e-4 * Y / Y[:, 0].std()
+
+
+def squareness(Y: np.ndarray) -> float:
+    """Extent of the middle 99.5 % along the diagonals over that along the axes."""
+    turned = Y @ np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2.0)
+
+    def extent(Z: np.ndarray) -> float:
+        low, high = np.quantile(Z, [0.0025, 0.9975], axis=0)
+        return float((high - low).sum())
+
+    return extent(turned) / extent(Y)
+
+
+def ours(problem: Problem, start: np.ndarray | None = None, **parameters: Any) -> Any:
+    start = problem.start if start is None else start
+    began = time.perf_counter()
+    model = ck.TSNE(affinity="precomputed", init=start, n_jobs=N_JOBS, **parameters)
+    model.fit(problem.P)
+    return model.embedding_, time.perf_counter() - began, model.history_.evaluations[-1]
+
+
+def reference(problem: Problem) -> Any:
+    return ours(problem, max_iter=3000, tol=0.0)
+
+
+def opentsne(problem: Problem) -> Any:
+    from openTSNE import TSNEEmbedding
+    from openTSNE.affinity import Affinities
+
+    class Given(Affinities):
+        def __init__(self, P: Any):
+            self.P, self.verbose, self.n_jobs = P, False, N_JOBS
+
+    method = "fft" if len(problem.start) > 10_000 else "bh"  # as its "auto" chooses
+    embedding = TSNEEmbedding(
+        problem.start.copy(),
+        Given(problem.P),
+        negative_gradient_method=method,
+        n_jobs=N_JOBS,
+        random_state=0,
+    )
+    began = time.perf_counter()
+    embedding = embedding.optimize(n_iter=250, exaggeration=12, momentum=0.5)
+    embedding = embedding.optimize(n_iter=500, momentum=0.8)
+    return np.asarray(embedding), time.perf_counter() - began, 750
+
+
+def scikit_learn(problem: Problem) -> Any:
+    from sklearn.manifold import TSNE
+
+    X, metric = load(problem.name, problem.folder)
+    perplexity = min(PERPLEXITY, (len(problem.start) - 1) / 3.1)
+    model = TSNE(
+        perplexity=perplexity,
+        init=problem.start.astype(np.float32),
+        metric=metric,
+        random_state=0,
+        n_jobs=N_JOBS,
+    )
+    began = time.perf_counter()
+    Y = model.fit_transform(X)
+    return Y.astype(np.float64), time.perf_counter() - began, model.n_iter_
+
+
+def table(arguments: argparse.Namespace) -> list[str]:
+    lines = []
+    for title, names in (("Sets used to choose the defaults", TUNED), ("Other sets", UNSEEN)):
+        chosen = [name for name in names if not arguments.sets or name in arguments.sets]
+        if not chosen:
+            continue
+        lines += [
+            f"### {title}",
+            "",
+            "| set | points | | seconds | evaluations | KL | recall@15 | recall@100 | widest | "
+            "squareness | axes |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        ]
+        for name in chosen:
+            for line in rows(Problem(name, arguments.data, arguments.cache), arguments):
+                print(line, file=sys.stderr, flush=True)
+                lines.append(line)
+        lines.append("")
+    return lines
+
+
+def rows(problem: Problem, arguments: argparse.Namespace) -> list[str]:
+    n = len(problem.start)
+    kinds = {"default": ours, "reference": reference, "openTSNE": opentsne}
+    if n <= SMALL:
+        kinds["scikit-learn"] = scikit_learn
+    for left_out in arguments.without or ():
+        kinds.pop(left_out, None)
+    lines, found = [], {}
+    for kind, make in kinds.items():
+        Y, seconds, evaluations = problem.map_of(kind, make)
+        found[kind] = problem.measures(Y)
+        axes = ""
+        if kind == "default" and n <= 300_000:
+            quarter = np.array([[1.0, 1.0], [-1.0, 1.0]]) / np.sqrt(2.0)
+            turned = ours(problem, problem.start @ quarter)[0]
+            axes = f"{np.sqrt(found[kind]['squareness'] * squareness(turned)):.3f}"
+        cells = found[kind]
+        lines.append(
+            f"| {problem.name if kind == 'default' else ''} | "
+            f"{f'{n:,}' if kind == 'default' else ''} | {kind} | {seconds:.1f} | {evaluations} | "
+            f"{cells['KL']:.3f} | {cells['recall@15']:.4f} | {cells['recall@100']:.4f} | "
+            f"{cells['widest']:.1f} | {cells['squareness']:.3f} | {axes} |"
+        )
+    lines.append(verdict(problem.name, found))
+    return lines
+
+
+def verdict(name: str, found: dict[str, dict[str, float]]) -> str:
+    """Say whether the default holds what it promises: 98 % of the reference, no worse than peers."""
+    own = found["default"]
+    said = []
+    if "reference" in found:
+        said.append(f"{own['recall@15'] / found['reference']['recall@15']:.1%} of the reference")
+    peers = [found[kind] for kind in ("openTSNE", "scikit-learn") if kind in found]
+    if peers:
+        best = max(peer["recall@15"] for peer in peers)
+        lowest = min(peer["KL"] for peer in peers)
+        said.append(f"best peer {own['recall@15'] - best:+.4f}, KL {own['KL'] - lowest:+.3f}")
+    return f"| | | *{name}* | | | | {'; '.join(said)} | | | | |"
+
+
+def pictures(arguments: argparse.Namespace) -> list[str]:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    from closeknit.plotting import plot_embedding
+
+    for name in arguments.sets or (*TUNED, *UNSEEN):
+        problem = Problem(name, arguments.data, arguments.cache)
+        labels = None
+        if name in LABELS or name in ("mnist", "flow", "coil20", "skin"):
+            file = {"mnist": "mnist70k"}.get(name, name)
+            labels = label_of(file, arguments.data)
+        figure, ax = plt.subplots(figsize=(6, 6))
+        plot_embedding(ours(problem)[0], labels, ax=ax)
+        figure.savefig(arguments.output / f"finished-{name}.png", dpi=80, bbox_inches="tight")
+        plt.close(figure)
+    return []
+
+
+def label_of(name: str, folder: Path) -> np.ndarray | None:
+    from data import FILES
+
+    with np.load(folder / FILES[name.removesuffix("70k")], allow_pickle=False) as file:
+        return file["y"] if "y" in file else None
+
+
+def raw(arguments: argparse.Namespace) -> list[str]:
+    """From a million raw points to the map, with the peak of memory."""
+    import resource
+
+    X = clusters_of_low_rank(arguments.size)
+    began = time.perf_counter()
+    model = ck.TSNE(perplexity=PERPLEXITY, random_state=0, n_jobs=N_JOBS).fit(X)
+    seconds = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    optimisation = float(model.history_.seconds[-1])
+    recall = ck.quality.neighbor_recall(X, model.embedding_, 15, sample=SAMPLE)
+    return [
+        "| points | seconds in all | of them optimisation | iterations | KL | recall@15 | GiB |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        f"| {len(X):,} | {seconds:.0f} | {optimisation:.0f} | {model.n_iter_} | "
+        f"{model.kl_divergence_:.3f} | {recall:.4f} | {peak:.1f} |",
+    ]
+
+
+def models(arguments: argparse.Namespace) -> list[str]:
+    """s-SNE and the elastic embedding at many points, against runs ten times as strict."""
+    lines = [
+        "| set | points | model | seconds | evaluations | E | long run's E | recall@15 | long |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in arguments.sets or ("mnist", "skin"):
+        problem = Problem(name, arguments.data, arguments.cache)
+        for model in (ck.SymmetricSNE, ck.ElasticEmbedding):
+            cells = []
+            lam: Any = "auto" if model is ck.ElasticEmbedding else 1.0
+            for tol in ("auto", 1e-7):
+                began = time.perf_counter()
+                fitted = model(
+                    affinity="precomputed", init=problem.start, lam=lam, tol=tol, n_jobs=N_JOBS
+                ).fit(problem.P)
+                lam = fitted.lam_  # the long run has the same objective
+                ranks, k = problem._nearest(fitted.embedding_)
+                cells.append(
+                    (
+                        time.perf_counter() - began,
+                        fitted.history_.evaluations[-1],
+                        fitted.objective_,
+                        problem._recall(ranks, min(15, k)),
+                    )
+                )
+            (seconds, evaluations, E, recall), (_, _, E_long, recall_long) = cells
+            lines.append(
+                f"| {name} | {len(problem.start):,} | {model.__name__} | {seconds:.1f} | "
+                f"{evaluations} | {E:.6g} | {E_long:.6g} | {recall:.4f} | {recall_long:.4f} |"
+            )
+            print(lines[-1], file=sys.stderr, flush=True)
+    return lines
+
+
+def main() -> None:
+    tasks = {"table": table, "pictures": pictures, "raw": raw, "models": models}
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=list(tasks))
+    parser.add_argument("--data", type=Path, help="folder with the data sets")
+    parser.add_argument("--cache", type=Path, help="folder for affinities, references and peers")
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--sets", nargs="+", choices=[*TUNED, *UNSEEN])
+    parser.add_argument("--without", nargs="+", help="kinds of map to leave out")
+    parser.add_argument("--size", type=int, default=1_000_000, help="points of raw")
+    arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    print("\n".join(tasks[arguments.what](arguments)))
+
+
+if __name__ == "__main__":
+    main()

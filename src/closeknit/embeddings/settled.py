@@ -1,0 +1,119 @@
+"""When a map is finished: the neighbours it keeps, and its objective, have settled."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.spatial import cKDTree
+
+from closeknit.exceptions import NotConvergedWarning
+from closeknit.minimize import State, Stop, StopReason
+
+__all__ = ["MapSettled"]
+
+#: Points whose neighbours are looked up, at equal distances in the data: the share of neighbours
+#: kept is then known to about 0.003.
+_SAMPLE = 1000
+_NEIGHBORS = 15
+
+
+@dataclass(frozen=True)
+class MapSettled(Stop):
+    """Stop when the neighbours that a map keeps, and the objective, hardly change any more.
+
+    Every `every` iterations the share of strongest neighbours that are nearest on the map is
+    measured on a sample of points. The map is finished when over two such intervals that share has
+    grown by no more than `growth` of itself, and over the last interval the objective has fallen by
+    no more than `tol` of itself per iteration.
+
+    Parameters
+    ----------
+    weights : csr_matrix of shape (n_samples, n_samples)
+        The graph; the neighbours of a point are those of its largest weights.
+    tol : float, default=1e-4
+    growth : float, default=0.004
+    every : int, default=25
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from sklearn.datasets import load_iris
+    >>> from closeknit.embeddings import MapSettled
+    >>> emb = ck.TSNE(random_state=0).fit(load_iris().data)
+    >>> round(MapSettled(emb.affinities_).neighbors_kept(emb.embedding_), 1)
+    0.8
+    """
+
+    weights: csr_matrix
+    tol: float = 1e-4
+    growth: float = 0.004
+    every: int = 25
+    #: What was measured in the last stage, for a warning: iterations and shares.
+    measured: list[tuple[int, float]] = field(default_factory=list, compare=False, repr=False)
+
+    def start(self) -> Callable[[State], StopReason | None]:
+        """Begin a stage."""
+        self.measured.clear()
+        values: list[float] = []
+
+        def reached(state: State) -> StopReason | None:
+            values.append(state.value)
+            if state.gradient_norm == 0.0:
+                return StopReason.GRADIENT_TOL
+            if len(values) == 1 or (len(values) - 1) % self.every:
+                return None
+            self.measured.append((state.iteration, self.neighbors_kept(state.X)))
+            before, now = values[-1 - self.every], values[-1]
+            still = before - now <= self.tol * self.every * max(abs(before), abs(now))
+            return StopReason.TOL if still and self.has_settled() else None
+
+        return reached
+
+    def has_settled(self) -> bool:
+        """Whether the share of neighbours kept has stopped growing."""
+        shares = [share for _, share in self.measured[-3:]]
+        return len(shares) == 3 and max(shares[1:]) <= (1.0 + self.growth) * shares[0]
+
+    def warn_if_unfinished(self, reason: StopReason, stacklevel: int) -> None:
+        """Warn if a limit has stopped a map whose neighbours were still coming together."""
+        limits = (StopReason.MAX_ITER, StopReason.TIME_LIMIT)
+        if reason not in limits or len(self.measured) < 3 or self.has_settled():
+            return
+        (before, low), (now, high) = self.measured[-3], self.measured[-1]
+        warnings.warn(
+            f"{reason.value} stopped a map that is not finished: the share of neighbours kept "
+            f"still rose from {low:.3f} to {high:.3f} between iterations {before} and {now}; "
+            f"raise {reason.value}",
+            NotConvergedWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+    def neighbors_kept(self, X: NDArray[np.float64]) -> float:
+        """Share of the strongest neighbours of a sample that are among its nearest on the map."""
+        sample, strongest = self._strongest
+        k = min(_NEIGHBORS, len(X) - 1)
+        _, found = cKDTree(X).query(X[sample], k + 1)
+        # The point itself is among the k + 1 nearest unless as many others lie on it.
+        own = found == sample[:, None]
+        own[~own.any(axis=1), -1] = True
+        near = found[~own].reshape(len(sample), k)
+        kept = (near[:, :, None] == strongest[:, None, :]).any(axis=2).sum()
+        return float(kept) / max(1, int(np.count_nonzero(strongest >= 0)))
+
+    @cached_property
+    def _strongest(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The points of the sample, and their strongest neighbours, -1 where there are fewer."""
+        n = self.weights.shape[0]
+        sample = np.arange(0, n, -(-n // _SAMPLE))
+        strongest = np.full((len(sample), _NEIGHBORS), -1)
+        for row, point in enumerate(sample.tolist()):
+            stored = slice(self.weights.indptr[point], self.weights.indptr[point + 1])
+            order = np.argsort(-self.weights.data[stored], kind="stable")[:_NEIGHBORS]
+            strongest[row, : len(order)] = self.weights.indices[stored][order]
+        return sample, strongest
