@@ -28,6 +28,22 @@ std::int64_t strip_of(const Grid& grid, double x) {
   return (static_cast<std::int64_t>(u) - (grid.degree - 1) / 2) / STRIP;
 }
 
+// The smallest and largest of D coordinates, out of rows of d.
+template <int D>
+void find_extremes(const double* points, std::int64_t begin, std::int64_t end, int d, double* low,
+                   double* high) {
+  double l[D], h[D];
+  for (int c = 0; c < D; ++c) l[c] = h[c] = points[begin * d + c];
+  for (std::int64_t m = begin; m < end; ++m)
+    for (int c = 0; c < D; ++c) {
+      const double x = points[m * d + c];
+      l[c] = x < l[c] ? x : l[c];
+      h[c] = x > h[c] ? x : h[c];
+    }
+  std::copy(l, l + D, low);
+  std::copy(h, h + D, high);
+}
+
 // The place of x along an axis, as the kernels compute it.
 double place_of(const Grid& grid, int axis, double x) {
   const double inverse = 1.0 / grid.spacing;
@@ -80,15 +96,15 @@ void bounding_box(const double* points, std::int64_t n, int d, double* low, doub
   const std::int64_t n_tasks = (n + POINTS_PER_TASK - 1) / POINTS_PER_TASK;
   std::vector<double> lows(n_tasks * d), highs(n_tasks * d);
   parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    for (int c = 0; c < d; ++c) {
-      double l = points[begin * d + c], h = l;
-      for (std::int64_t m = begin; m < end; ++m) {
-        const double x = points[m * d + c];
-        l = x < l ? x : l;
-        h = x > h ? x : h;
-      }
-      lows[begin / POINTS_PER_TASK * d + c] = l;
-      highs[begin / POINTS_PER_TASK * d + c] = h;
+    double* l = lows.data() + begin / POINTS_PER_TASK * d;
+    double* h = highs.data() + begin / POINTS_PER_TASK * d;
+    switch (d) {
+      case 2:
+        return find_extremes<2>(points, begin, end, d, l, h);
+      case 3:
+        return find_extremes<3>(points, begin, end, d, l, h);
+      default:
+        for (int c = 0; c < d; ++c) find_extremes<1>(points + c, begin, end, d, l + c, h + c);
     }
   });
   for (std::int64_t task = 0; task < n_tasks; ++task)
