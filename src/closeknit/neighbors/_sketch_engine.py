@@ -240,7 +240,8 @@ class SketchEngine(Engine):
         indices = np.empty((n_queries, n_neighbors), dtype=np.int32)
         sq_distances = np.empty((n_queries, n_neighbors))
         evaluated = np.empty(n_queries, dtype=np.int64)
-        query_rows, point_rows = as_rows(rows), as_rows(self._points_for(rows))
+        query_rows = as_rows(rows)
+        point_rows = query_rows if rows is self._points else as_rows(self._points_for(rows))
         order, offsets = group_by_cell(members)
         starts = range(0, len(offsets) - 1, _TASKS_PER_CALL)
         for start in starts if stage is None else steps(stage, starts):
