@@ -60,7 +60,7 @@ def affinities(
         endings = (*TABLES, ".png") if is_picture(data.path) else TABLES
         check_outputs([data.path], [(target, GRAPHS), (sigmas, endings)])
         if sigmas is not None and is_picture(sigmas):
-            opt.one_perplexity(affinity.perplexity, f"a picture such as --sigmas {sigmas}")
+            affinity.single(f"a picture such as --sigmas {sigmas}")
         with reporter.stages():
             report("reading")
             table, shape = read_points(data)

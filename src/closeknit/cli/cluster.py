@@ -44,8 +44,8 @@ def cluster(
     method: Annotated[
         Clustering, typer.Option("--method", "-m", help="How to find clusters.")
     ] = Clustering.spectral,
-    save_model: opt.SaveModel = None,
     kind: opt.Kind = opt.InputKind.auto,
+    save_model: opt.SaveModel = None,
     *,
     data: opt.DataOptions,
     affinity: opt.AffinityOptions,
@@ -170,7 +170,7 @@ def _make(
     if method is Clustering.meanshift:
         _check_points(options, given)
         keywords = {name: value for name, value in options.keywords.items() if name != "metric"}
-        return MeanShift(opt.one_perplexity(options.perplexity, "mean shift"), **keywords)
+        return MeanShift(options.single("mean shift"), **keywords)
     assert clusters is not None  # check_number has seen to it
     affinity: Any = "precomputed"
     if not given:

@@ -37,10 +37,8 @@ def demo(
             help="The picture to write; the map goes beside it as CSV.",
         ),
     ] = Path("closeknit-demo.png"),
-    perplexity: opt.Perplexity = None,
-    seed: opt.Seed = 0,
-    threads: opt.Threads = None,
     *,
+    choice: opt.PerplexityOptions,
     talk: opt.TalkOptions,
 ) -> None:
     """Embed scikit-learn's digits; draw the map, the bandwidths and the learning curve."""
@@ -48,9 +46,9 @@ def demo(
         csv = output.with_suffix(".csv") if output.name else output
         check_outputs([], [(output, None), (csv, None)])
         picture_format(output)
-        options = opt.AffinityOptions(perplexity, seed=seed, threads=threads)
+        options = opt.AffinityOptions(choice.perplexity, choice.seed, choice.threads)
         with reporter.stages() as stages:
-            X, digits = _load(opt.one_perplexity(perplexity, "the demo"))
+            X, digits = _load(options.single("the demo"))
             model = _make(options)
             fit(model, X, stages)
             report("picture")

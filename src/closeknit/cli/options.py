@@ -30,15 +30,11 @@ __all__ = [
     "InputKind",
     "Kind",
     "OnMissing",
-    "Perplexity",
+    "PerplexityOptions",
     "SaveModel",
-    "Seed",
     "TalkOptions",
-    "Threads",
     "number_of",
-    "one_perplexity",
     "output",
-    "perplexity_of",
     "spelled_out",
 ]
 
@@ -167,17 +163,6 @@ Kind = Annotated[
         rich_help_panel=_DATA,
     ),
 ]
-Perplexity = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--perplexity",
-        "-p",
-        metavar="NUMBER",
-        help="Effective number of neighbours of each point. Several, as in 10,40, are averaged.",
-        show_default="30",
-        rich_help_panel=_AFFINITIES,
-    ),
-]
 SaveModel = Annotated[
     Path | None,
     typer.Option(
@@ -185,19 +170,6 @@ SaveModel = Annotated[
         metavar="FILE",
         help="Keep the fitted model, for closeknit.io.load.",
         show_default=False,
-    ),
-]
-Seed = Annotated[
-    int, typer.Option("--seed", min=0, help="The same seed gives the same result to the bit.")
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        min=1,
-        metavar="INTEGER",
-        help="Threads to use; the result does not depend on it.",
-        show_default="all cores",
     ),
 ]
 
@@ -313,17 +285,82 @@ class DataOptions:
 
 
 @dataclass(frozen=True)
-class AffinityOptions:
+class PerplexityOptions:
+    """The perplexity, and what the bits of a result do and do not depend on.
+
+    Examples
+    --------
+    >>> PerplexityOptions(["10,40"]).perplexities, PerplexityOptions().n_jobs
+    ([10.0, 40.0], -1)
+    """
+
+    perplexity: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--perplexity",
+            "-p",
+            metavar="NUMBER",
+            help="Effective number of neighbours per point; several, as in 10,40, are averaged.",
+            show_default="30",
+            rich_help_panel=_AFFINITIES,
+        ),
+    ] = None
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="The same seed gives the same result to the bit.")
+    ] = 0
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            min=1,
+            metavar="INTEGER",
+            help="Threads to use; the result does not depend on it.",
+            show_default="all cores",
+        ),
+    ] = None
+
+    @property
+    def perplexities(self) -> float | list[float]:
+        """The perplexity, or several, as estimators take them."""
+        values = []
+        for word in (part for one in self.perplexity or ["30"] for part in one.split(",")):
+            try:
+                values.append(float(word))
+            except ValueError:
+                raise CommandError(
+                    f"--perplexity {word} is not a number; use one such as 30, or several such as "
+                    "10,40",
+                    exit_code=USAGE,
+                ) from None
+        return values[0] if len(values) == 1 else values
+
+    def single(self, what: str) -> float:
+        """The only perplexity; several are refused, since `what` has one."""
+        value = self.perplexities
+        if isinstance(value, list):
+            raise CommandError(
+                f"{what} has one perplexity, not {', '.join(f'{v:g}' for v in value)}; leave all "
+                "but one out",
+                exit_code=USAGE,
+            )
+        return value
+
+    @property
+    def n_jobs(self) -> int:
+        """Threads, as estimators take them."""
+        return self.threads or -1
+
+
+@dataclass(frozen=True)
+class AffinityOptions(PerplexityOptions):
     """How affinities are computed.
 
     Examples
     --------
-    >>> options = AffinityOptions(["10,40"], metric="cosine")
-    >>> options.perplexities, options.keywords["n_jobs"], options.count(n_samples=1000)
-    ([10.0, 40.0], -1, 120)
+    >>> AffinityOptions(["10,40"], metric="cosine").count(n_samples=1000)
+    120
     """
 
-    perplexity: Perplexity = None
     n_neighbors: Annotated[
         int | None,
         typer.Option(
@@ -351,13 +388,6 @@ class AffinityOptions:
             rich_help_panel=_AFFINITIES,
         ),
     ] = Approximation.auto
-    seed: Seed = 0
-    threads: Threads = None
-
-    @property
-    def perplexities(self) -> float | list[float]:
-        """The perplexity, or several, as estimators take them."""
-        return perplexity_of(self.perplexity)
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -370,11 +400,6 @@ class AffinityOptions:
             "random_state": self.seed,
         }
 
-    @property
-    def n_jobs(self) -> int:
-        """Threads, as estimators take them."""
-        return self.threads or -1
-
     def count(self, n_samples: int) -> int:
         """Neighbours of each of so many points."""
         perplexities = self.perplexities
@@ -382,42 +407,3 @@ class AffinityOptions:
         # In this order NaN becomes 1; to complain is left to the estimator.
         wanted = self.n_neighbors or 3.0 * max(1.0, largest)
         return max(1, math.ceil(min(n_samples - 1, wanted)))
-
-
-def perplexity_of(words: list[str] | None) -> float | list[float]:
-    """The perplexity that a user asks for, or several of them.
-
-    Examples
-    --------
-    >>> perplexity_of(None), perplexity_of(["10"]), perplexity_of(["10,20", "40"])
-    (30.0, 10.0, [10.0, 20.0, 40.0])
-    """
-    values = []
-    for word in (part for one in words or ["30"] for part in one.split(",")):
-        try:
-            values.append(float(word))
-        except ValueError:
-            raise CommandError(
-                f"--perplexity {word} is not a number; use one such as 30, or several such as "
-                "10,40",
-                exit_code=USAGE,
-            ) from None
-    return values[0] if len(values) == 1 else values
-
-
-def one_perplexity(words: list[str] | None, what: str) -> float:
-    """The only perplexity; several are refused.
-
-    Examples
-    --------
-    >>> one_perplexity(["10"], "mean shift")
-    10.0
-    """
-    value = perplexity_of(words)
-    if isinstance(value, list):
-        raise CommandError(
-            f"{what} has one perplexity, not {', '.join(f'{v:g}' for v in value)}; leave all but "
-            "one out",
-            exit_code=USAGE,
-        )
-    return value

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -56,7 +55,9 @@ def reproduce(
 ) -> None:
     """Rerun a paper's experiments: figures, and a page that compares the claims."""
     with reporting(talk) as reporter:
-        run = _find(name)
+        from closeknit.experiments import reproduce as run
+
+        _check_name(name)
         target = output or Path(f"closeknit-{name}")
         if target.exists() and not target.is_dir():
             raise CommandError(f"{target} is a file; choose a folder", exit_code=USAGE)
@@ -65,7 +66,7 @@ def reproduce(
                 f"--data {data} is not a folder; give the one with the data sets", exit_code=USAGE
             )
         try:
-            page = run(target, quick=quick, data=data, verbose=reporter.is_visible)
+            page = run(name, target, quick=quick, data=data, verbose=reporter.is_visible)
         except KeyboardInterrupt:
             raise CommandError(
                 f"interrupted; what was finished is in {target}", exit_code=INTERRUPTED
@@ -79,8 +80,7 @@ def reproduce(
         reporter.summarize(f"Reproduction: {name}", facts, [Fact("output", "Page", str(page))])
 
 
-def _find(name: str) -> Any:
-    """The function that runs an experiment."""
+def _check_name(name: str) -> None:
     from closeknit.experiments import EXPERIMENTS
 
     if name not in EXPERIMENTS:
@@ -88,4 +88,3 @@ def _find(name: str) -> Any:
             f"there is no experiment {name!r}; choose one of {', '.join(EXPERIMENTS)}",
             exit_code=USAGE,
         )
-    return import_module(EXPERIMENTS[name]).reproduce

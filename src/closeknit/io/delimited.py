@@ -32,19 +32,7 @@ _CODE = re.compile("0[0-9]+")  # 007 is a name
 
 
 def read_delimited(path: Path, *, selection: Selection, **dialect: Any) -> Table:
-    r"""Read delimited text.
-
-    Parameters
-    ----------
-    path : Path
-        Compressed if it ends in ``.gz``.
-    selection : Selection
-    **dialect
-        Those fields of `Dialect` that are known; the others are found out.
-
-    Returns
-    -------
-    Table
+    r"""Read delimited text; `dialect` holds those fields of `Dialect` that are known.
 
     Examples
     --------

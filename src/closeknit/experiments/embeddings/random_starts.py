@@ -9,16 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.experiments.embeddings.problems import (
-    DIRECTIONS,
-    Model,
-    finished,
-    random_start,
-)
+from closeknit.experiments.embeddings.problems import DIRECTIONS, Model, finished, random_start
 from closeknit.experiments.report import claim, legend_below, new_figure, plain_log_ticks, table
 from closeknit.minimize import minimize
-from closeknit.plotting._colors import PALETTE
-from closeknit.plotting._curves import resolve_scale
+from closeknit.plotting import PALETTE, resolve_scale
 
 __all__ = ["RandomStarts", "describe", "draw", "random_starts", "runs_table"]
 

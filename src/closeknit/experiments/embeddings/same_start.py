@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,13 @@ from numpy.typing import NDArray
 from closeknit.experiments.embeddings.problems import (
     DIRECTIONS,
     Model,
+    Runs,
     draw_histories,
     finished,
-    lowest_objective,
     random_start,
 )
 from closeknit.experiments.report import claim, legend_below, new_figure, table
-from closeknit.minimize import Result, homotopy, minimize
+from closeknit.minimize import homotopy, minimize
 
 __all__ = ["SameStart", "describe", "draw", "runs_table", "same_start"]
 
@@ -27,25 +26,12 @@ SHARES = (1e-2, 1e-4, 1e-6)
 START = {"EE": 0.7, "s-SNE": 0.9}
 
 
-@dataclass(frozen=True)
-class SameStart:
-    """Runs of all directions on one model.
-
-    Attributes
-    ----------
-    model : str
-    first : float
-        The objective at the start.
-    runs : dict of str to Result
-    """
-
-    model: str
-    first: float
-    runs: Mapping[str, Result]
+class SameStart(Runs):
+    """Runs of all directions on one model, from one start to one minimum."""
 
     def gaps(self, direction: str) -> NDArray[np.float64]:
         """Return the share of the decrease that is left after each iteration."""
-        lowest = lowest_objective(self.runs)
+        lowest = self.lowest
         return (self.runs[direction].history.objective - lowest) / (self.first - lowest)
 
     def reached(self, direction: str, share: float) -> tuple[int, float] | None:
@@ -129,7 +115,7 @@ def draw(outcomes: Sequence[SameStart]) -> Any:
     """A row for each model: what is left of the decrease by iterations and by seconds."""
     figure, grid = new_figure(len(outcomes), 2, width=4.6, height=3.2)
     for row, outcome in zip(grid, outcomes, strict=True):
-        lowest = lowest_objective(outcome.runs)
+        lowest = outcome.lowest
         span = abs(outcome.first - lowest)
         for axes, x in zip(row, ("iteration", "seconds"), strict=True):
             draw_histories(axes, outcome.runs, x=x, above=lowest, x_scale="log")

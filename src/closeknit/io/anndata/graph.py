@@ -57,10 +57,9 @@ def affinities(
 
     Examples
     --------
-    >>> import anndata
-    >>> from sklearn.datasets import load_iris
+    >>> import anndata, sklearn.datasets
     >>> import closeknit as ck
-    >>> adata = anndata.AnnData(load_iris().data)
+    >>> adata = anndata.AnnData(sklearn.datasets.load_iris().data)
     >>> ck.io.anndata.affinities(adata, perplexity=10)
     >>> adata.uns["entropic"]["connectivities_key"]
     'entropic_connectivities'
