@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-
 from closeknit.embeddings._callbacks import (
     CallbackSupportMixin,
     each_iteration,
