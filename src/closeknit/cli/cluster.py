@@ -108,8 +108,8 @@ def cluster_facts(labels: Any, what: str) -> list[Fact]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> [fact.value for fact in cluster_facts(np.array([0, 0, 1, -1]), "clusters")]
+    >>> from numpy import array
+    >>> [fact.value for fact in cluster_facts(array([0, 0, 1, -1]), "clusters")]
     [2, [2, 1], 1]
     """
     import numpy as np

@@ -19,7 +19,7 @@ closeknit info --json
 # Their metadata is read and nothing is imported: that is quick, and a broken installation can still
 # be described.
 _NEEDED = ("closeknit", "numpy", "scipy", "scikit-learn", "threadpoolctl")
-#: Packages that only some parts need, and those parts.
+#: Packages that are needed only for some things, and for which.
 _OPTIONAL = {
     "matplotlib": "pictures",
     "pillow": "reading pictures",
