@@ -23,7 +23,7 @@ from closeknit.minimize import homotopy
 __all__ = ["SameStart", "describe", "draw", "runs_table", "same_start"]
 
 SHARES = (1e-2, 1e-4, 1e-6)
-#: λ of the start as a share of the model's. Below 0.9 the directions of s-SNE reach different minima.
+#: λ of the start as a share of the model's. Below 0.9 the directions of s-SNE reach other minima.
 START = {"EE": 0.7, "s-SNE": 0.9}
 
 
