@@ -81,7 +81,7 @@ def test_ctrl_c_and_a_full_disk(closeknit, picture, full_disk):
 import closeknit.apps
 def segment_image(*args, **options):
     signal.raise_signal(signal.SIGINT)
-closeknit.ck.apps.segment_image = segment_image
+closeknit.apps.segment_image = segment_image
 """
     outcome = closeknit("segment", picture, "-o", "parts.png", "-k", 2, before=before)
     outcome.fails(130, saying="interrupted")

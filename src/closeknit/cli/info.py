@@ -6,6 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from closeknit.cli import options as opt
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.reporting import Fact, reporting
 
 __all__ = ["EXAMPLES", "info"]
@@ -31,7 +32,7 @@ _OPTIONAL = {
 }
 
 
-@opt.spelled_out
+@spelled_out
 def info(talk: opt.TalkOptions) -> None:
     """Show versions, threads and the instruction set in use, for a bug report."""
     with reporting(talk) as reporter:
