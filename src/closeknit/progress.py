@@ -77,7 +77,7 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 
 def report(stage: str, done: int = 0, total: int = 0, state: Any = None) -> None:
-    """Tell all listeners how far a stage is.
+    """Report to all listeners how far a stage is.
 
     Parameters
     ----------

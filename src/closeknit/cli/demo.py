@@ -10,6 +10,7 @@ import typer
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
 from closeknit.cli.fitting import fit, neighbor_facts, neighbors_kept, stop_fact
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.outputs import check_outputs, new_figure, picture_format
 from closeknit.cli.reporting import Fact, reporting
 from closeknit.progress import report
@@ -27,7 +28,7 @@ closeknit demo --perplexity 10 --output digits.pdf
 """
 
 
-@opt.spelled_out
+@spelled_out
 def demo(
     output: Annotated[
         Path,

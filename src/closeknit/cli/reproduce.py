@@ -9,6 +9,7 @@ import typer
 
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.reporting import Fact, reporting
 
 __all__ = ["EXAMPLES", "reproduce"]
@@ -20,7 +21,7 @@ closeknit reproduce affinities --data ~/data -o results
 """
 
 
-@opt.spelled_out
+@spelled_out
 def reproduce(
     name: Annotated[
         str,

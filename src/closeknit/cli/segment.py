@@ -10,6 +10,7 @@ import typer
 from closeknit.cli import options as opt
 from closeknit.cli.cluster import Clustering, check_number, cluster_facts
 from closeknit.cli.errors import INTERRUPTED, CommandError
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.inputs import read_image
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.outputs import check_outputs, name_after
@@ -28,7 +29,7 @@ closeknit segment photo.jpg -o segments.npy --method meanshift --perplexity 100
 """
 
 
-@opt.spelled_out
+@spelled_out
 def segment(
     path: Annotated[
         Path, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF or BMP.", show_default=False)

@@ -1,6 +1,7 @@
 """Delimited text: CSV, TSV and the like, read by Arrow.
 
-The first lines tell how the file is written (see `dialect.py`) and which columns hold numbers.
+How the file is written (see `dialect.py`) and which columns hold numbers is found from its first
+lines.
 What Arrow cannot convert is looked at cell by cell, so that messages name the line.
 """
 

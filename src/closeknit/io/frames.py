@@ -1,4 +1,4 @@
-"""Frames of pandas, Polars and Arrow, all alike; narwhals speaks to each of them."""
+"""Frames of pandas, Polars and Arrow, all read and written through narwhals."""
 
 from __future__ import annotations
 

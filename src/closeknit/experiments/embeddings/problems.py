@@ -14,7 +14,7 @@ from closeknit.affinities import EntropicAffinities
 from closeknit.experiments.data import Points
 from closeknit.graphs import symmetrize
 from closeknit.minimize import Path as LambdaPath
-from closeknit.minimize import Result
+from closeknit.minimize import Result, minimize
 from closeknit.plotting import curve_styles, plot_history
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "finished",
     "models_of",
     "random_start",
+    "run_direction",
 ]
 
 #: The paper's names and ours; the last is ours alone.
@@ -119,3 +120,25 @@ def draw_histories(axes: Any, runs: Mapping[str, Result], **options: Any) -> Non
     for (label, run), style in zip(runs.items(), curve_styles(len(runs)), strict=True):
         plot_history(run, axes, **options)
         axes.lines[-1].set(label=label, **style)
+
+
+def run_direction(
+    model: Model,
+    start: NDArray[np.float64],
+    direction: str,
+    *,
+    max_iter: int,
+    time_limit: float | None,
+) -> Result:
+    """Minimise until the gradient vanishes or a limit is reached."""
+    return finished(
+        minimize(
+            model.problem,
+            start,
+            direction,
+            max_iter=max_iter,
+            tol=0.0,
+            gradient_tol=1e-9,
+            time_limit=time_limit,
+        )
+    )

@@ -15,14 +15,15 @@ from closeknit.experiments.embeddings.problems import (
     draw_histories,
     finished,
     random_start,
+    run_direction,
 )
 from closeknit.experiments.report import claim, legend_below, new_figure, table
-from closeknit.minimize import homotopy, minimize
+from closeknit.minimize import homotopy
 
 __all__ = ["SameStart", "describe", "draw", "runs_table", "same_start"]
 
 SHARES = (1e-2, 1e-4, 1e-6)
-#: λ of the start as a share of the model's. At less than 0.9 s-SNE's directions part.
+#: λ of the start as a share of the model's. Below 0.9 the directions of s-SNE reach other minima.
 START = {"EE": 0.7, "s-SNE": 0.9}
 
 
@@ -50,7 +51,7 @@ def same_start(
     time_limit: float | None,
     start_share: float | None = None,
 ) -> SameStart:
-    """Minimise with every direction from the minimum at a smaller λ: near in a smooth way.
+    """Minimise with every direction from the minimum at a smaller λ, which is near.
 
     Parameters
     ----------
@@ -76,17 +77,7 @@ def same_start(
     near = homotopy(at, [share * lam], path.X, "spectral-lbfgs", max_iter=500, tol=1e-10)
     start = finished(near).X
     runs = {
-        label: finished(
-            minimize(
-                model.problem,
-                start,
-                direction,
-                max_iter=max_iter,
-                tol=0.0,
-                gradient_tol=1e-9,
-                time_limit=time_limit,
-            )
-        )
+        label: run_direction(model, start, direction, max_iter=max_iter, time_limit=time_limit)
         for label, direction in DIRECTIONS.items()
     }
     return SameStart(model.name, float(model.problem.value(start)), runs)

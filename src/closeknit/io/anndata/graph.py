@@ -51,7 +51,7 @@ def affinities(
     AnnData or None
         The copy, if one is asked for. Written are, with the default `key_added`:
         ``obsp["entropic_connectivities"]``, the symmetric affinities;
-        ``obsp["entropic_distances"]``, unless every point is everybody's neighbour;
+        ``obsp["entropic_distances"]``, unless all points are neighbours of each other;
         ``obs["entropic_sigma"]``, the bandwidths; and ``uns["entropic"]``, with the two keys and
         the parameters.
 
