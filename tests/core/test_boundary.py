@@ -606,7 +606,14 @@ def test_the_call_works(name):
     invoke(name, CALLS[name].arguments())
 
 
-@pytest.mark.parametrize(("name", "argument", "bad"), list(wrong_calls()))
+WRONG_CALLS = list(wrong_calls())
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "bad"),
+    WRONG_CALLS,
+    ids=[f"{name}-{argument}-{i}" for i, (name, argument, _) in enumerate(WRONG_CALLS)],
+)
 def test_wrong_arguments_are_refused(name, argument, bad):
     with pytest.raises(REFUSED):
         invoke(name, {**CALLS[name].arguments(), argument: bad})
