@@ -51,19 +51,24 @@ double place_of(const Grid& grid, int axis, double x) {
 }
 
 // The least and the largest coordinate whose splines stay on the grid, or a hair within; NaN, which
-// nothing can reach, where numbers are too coarse for the grid.
-constexpr int MOST_ROUNDINGS = 8;
+// nothing can reach, where numbers are too coarse for the grid. A step is what rounding may do to
+// the difference from the origin, which x itself may be far smaller than.
+constexpr int MOST_STEPS = 8;
+double step_of(const Grid& grid, int axis, double x) {
+  const double size = std::max(std::fabs(grid.origin[axis]), std::fabs(x));
+  return std::nextafter(size, HUGE_VAL) - size;
+}
 double least_inside(const Grid& grid, int axis) {
   const auto first = static_cast<double>(first_node(grid));
   double x = grid.origin[axis] + first * grid.spacing;
-  for (int i = 0; i < MOST_ROUNDINGS; ++i, x = std::nextafter(x, HUGE_VAL))
+  for (int i = 0; i < MOST_STEPS; ++i, x += step_of(grid, axis, x))
     if (place_of(grid, axis, x) >= first) return x;
   return std::numeric_limits<double>::quiet_NaN();
 }
 double largest_inside(const Grid& grid, int axis) {
   const auto end = static_cast<double>(last_node(grid, axis) + 1);
   double x = grid.origin[axis] + end * grid.spacing;
-  for (int i = 0; i < MOST_ROUNDINGS; ++i, x = std::nextafter(x, -HUGE_VAL))
+  for (int i = 0; i < MOST_STEPS; ++i, x -= step_of(grid, axis, x))
     if (place_of(grid, axis, x) < end) return x;
   return std::numeric_limits<double>::quiet_NaN();
 }

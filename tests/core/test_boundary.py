@@ -4,6 +4,7 @@ Every function and class has a call that works. Each array of that call is then 
 another shape, and out-of-range entries, and each number a value without meaning.
 """
 
+import itertools
 import re
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -817,16 +818,18 @@ def test_points_up_to_the_border_stay_on_the_grid(d, degree):
     """Weights that leave it would be lost, or written elsewhere."""
     below = (degree - 1) // 2
     lanes = {3: 4, 5: 8}[degree]
-    for spacing in (0.3, 0.1, 1.0, 1e-3, 7.7):
+    cases = itertools.product([0.3, 0.1, 1.0, 1e-3, 7.7, 0.5**1.5], [0.7, -74.0, -13.0, -1.0, 1e4])
+    for spacing, first in cases:
+        origin = first * spacing
         size = np.full(d, 14)
-        some = _core.Grid(np.full(d, 0.7), size, spacing, degree)
+        some = _core.Grid(np.full(d, origin), size, spacing, degree)
         last = np.full(d, 14.0 - degree - 1 + below)
         last[-1] = 14 - lanes + below
-        inside = 0.7 + spacing * np.array([np.full(d, below + 1e-9), last, last + 1.0 - 1e-9])
+        inside = origin + spacing * np.array([np.full(d, below + 1e-9), last, last + 1 - 1e-9])
         nodes = np.empty(size)
         _core.spread(_core.SortedPoints(some, inside, 1), None, nodes, 1)
         assert nodes.sum() == pytest.approx(3.0)
-        for outside in (0.7 + spacing * (below - 0.01), 0.7 + spacing * (last[-1] + 1.01)):
+        for outside in (origin + spacing * (below - 0.01), origin + spacing * (last[-1] + 1.01)):
             with pytest.raises(ValueError, match="outside the grid"):
                 _core.SortedPoints(some, np.full((1, d), outside), 1)
 
