@@ -576,7 +576,7 @@ def wrong_arrays(name, argument, array):
 def wrong_calls():
     for name, spec in CALLS.items():
         for argument, value in spec.arguments().items():
-            wrong = [(repr(bad)[:40], bad) for bad in spec.numbers.get(argument, ())]
+            wrong = [(re.sub(r"0x[0-9a-f]+", "", repr(bad)[:40]), bad) for bad in spec.numbers.get(argument, ())]
             if isinstance(value, np.ndarray):
                 wrong += wrong_arrays(name, argument, value)
             elif argument == "n_jobs":
@@ -607,14 +607,7 @@ def test_the_call_works(name):
     invoke(name, CALLS[name].arguments())
 
 
-WRONG_CALLS = list(wrong_calls())
-
-
-@pytest.mark.parametrize(
-    ("name", "argument", "bad"),
-    WRONG_CALLS,
-    ids=[f"{name}-{argument}-{i}" for i, (name, argument, _) in enumerate(WRONG_CALLS)],
-)
+@pytest.mark.parametrize(("name", "argument", "bad"), list(wrong_calls()))
 def test_wrong_arguments_are_refused(name, argument, bad):
     with pytest.raises(REFUSED):
         invoke(name, {**CALLS[name].arguments(), argument: bad})

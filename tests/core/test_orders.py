@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import closeknit as ck
-from closeknit.affinities.orders import Plan
+from closeknit.affinities import Traversal
 
 N = 40
 GOOD = {
@@ -17,13 +17,13 @@ GOOD = {
 
 
 class Mine:
-    """A plan that was written by hand."""
+    """An order that was written by hand."""
 
     def __init__(self, **changes):
         self.parts = {**GOOD, **changes}
 
     def plan(self, problem):
-        return Plan(**self.parts)
+        return Traversal(**self.parts)
 
 
 def solve(**changes):
