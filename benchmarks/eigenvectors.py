@@ -27,7 +27,7 @@ import closeknit as ck
 from closeknit.apps.pixels import pixel_features
 from closeknit.experiments.data import photograph
 from closeknit.graphs import symmetrize
-from closeknit.minimize import eigenvectors
+from closeknit.linalg import eigenvectors
 
 SETS = {PIXELS: 25, "mnist70k": 10, "newsgroups": 20, "covertype": 7}
 KAPPAS = (10, 20, 40)

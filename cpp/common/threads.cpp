@@ -8,9 +8,9 @@ namespace {
 
 // Beyond a few threads per core, more only cost memory.
 constexpr int THREADS_PER_CORE = 4, LEAST_CAP = 16;
-constexpr std::chrono::milliseconds POLL_INTERVAL{10};
-// Polling may have to wait for the interpreter; it gets at most this share of the time.
-constexpr int POLL_SHARE = 20;
+constexpr std::chrono::milliseconds POLL_INTERVAL{5};
+// Polling may have to wait for the interpreter; it gets at most a tenth of the time.
+constexpr int POLL_SHARE = 10;
 
 std::atomic<std::int64_t> n_refused{0};
 std::atomic<int> n_allowed{-1};

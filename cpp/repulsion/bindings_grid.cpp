@@ -76,7 +76,8 @@ void gather_at(const Field& field, Maybe<AnyArray> own, const SortedByStrip& poi
   std::size_t n_own = 1;
   for (int c = 0; c < grid.d; ++c) n_own *= static_cast<std::size_t>(lanes(grid.degree));
   const bool single = field.is_of<float>();
-  require(!own || (own->size() == n_own && (single ? holds<float>(*own) : holds<double>(*own))),
+  require(!own || (own->ndim() == 1 && own->size() == n_own &&
+                   (single ? holds<float>(*own) : holds<double>(*own))),
           "own must hold the kernel between close nodes, in the precision of the field");
   require(has_shape(weights, points.n()) && has_shape(value, points.n()) &&
               has_shape(gradient, points.n(), grid.d),

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "common/binning.h"
@@ -27,21 +28,49 @@ std::int64_t strip_of(const Grid& grid, double x) {
   return (static_cast<std::int64_t>(u) - (grid.degree - 1) / 2) / STRIP;
 }
 
+// The smallest and largest of D coordinates, out of rows of d.
 template <int D>
-bool covers_all(const Grid& grid, const double* points, std::int64_t begin, std::int64_t end) {
-  double low[D], high[D];
-  for (int c = 0; c < D; ++c) {
-    low[c] = static_cast<double>(first_node(grid));
-    high[c] = static_cast<double>(last_node(grid, c) + 1);
-  }
-  const double inverse = 1.0 / grid.spacing;  // as the kernels compute a place
-  int outside = 0;
+void find_extremes(const double* points, std::int64_t begin, std::int64_t end, int d, double* low,
+                   double* high) {
+  double l[D], h[D];
+  for (int c = 0; c < D; ++c) l[c] = h[c] = points[begin * d + c];
   for (std::int64_t m = begin; m < end; ++m)
     for (int c = 0; c < D; ++c) {
-      const double u = (points[m * D + c] - grid.origin[c]) * inverse;
-      outside |= !(u >= low[c]) | !(u < high[c]);
+      const double x = points[m * d + c];
+      l[c] = x < l[c] ? x : l[c];
+      h[c] = x > h[c] ? x : h[c];
     }
-  return outside == 0;
+  std::copy(l, l + D, low);
+  std::copy(h, h + D, high);
+}
+
+// The place of x along an axis, as the kernels compute it.
+double place_of(const Grid& grid, int axis, double x) {
+  const double inverse = 1.0 / grid.spacing;
+  return (x - grid.origin[axis]) * inverse;
+}
+
+// The least and the largest coordinate whose splines stay on the grid, or a hair within; NaN, which
+// nothing can reach, where numbers are too coarse for the grid. A step is what rounding may do to
+// the difference from the origin, which x itself may be far smaller than.
+constexpr int MOST_STEPS = 8;
+double step_of(const Grid& grid, int axis, double x) {
+  const double size = std::max(std::fabs(grid.origin[axis]), std::fabs(x));
+  return std::nextafter(size, HUGE_VAL) - size;
+}
+double least_inside(const Grid& grid, int axis) {
+  const auto first = static_cast<double>(first_node(grid));
+  double x = grid.origin[axis] + first * grid.spacing;
+  for (int i = 0; i < MOST_STEPS; ++i, x += step_of(grid, axis, x))
+    if (place_of(grid, axis, x) >= first) return x;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+double largest_inside(const Grid& grid, int axis) {
+  const auto end = static_cast<double>(last_node(grid, axis) + 1);
+  double x = grid.origin[axis] + end * grid.spacing;
+  for (int i = 0; i < MOST_STEPS; ++i, x -= step_of(grid, axis, x))
+    if (place_of(grid, axis, x) < end) return x;
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace
@@ -54,10 +83,15 @@ std::int64_t last_node(const Grid& grid, int axis) {
 }
 
 bool covers(const Grid& grid, const double* points, std::int64_t n, ThreadPool& pool) {
+  double low[LIMITS], high[LIMITS];
+  for (int i = 0; i < LIMITS; ++i) {
+    low[i] = least_inside(grid, i % grid.d);
+    high[i] = largest_inside(grid, i % grid.d);
+  }
+  const auto are_inside = CK_DISPATCH(are_between_limits);
   std::atomic<bool> all{true};
   parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    const auto check = grid.d == 1 ? covers_all<1> : grid.d == 2 ? covers_all<2> : covers_all<3>;
-    if (!check(grid, points, begin, end)) all = false;
+    if (!are_inside(points + begin * grid.d, (end - begin) * grid.d, low, high)) all = false;
   });
   return all;
 }
@@ -67,15 +101,15 @@ void bounding_box(const double* points, std::int64_t n, int d, double* low, doub
   const std::int64_t n_tasks = (n + POINTS_PER_TASK - 1) / POINTS_PER_TASK;
   std::vector<double> lows(n_tasks * d), highs(n_tasks * d);
   parallel_chunks(pool, n, POINTS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    for (int c = 0; c < d; ++c) {
-      double l = points[begin * d + c], h = l;
-      for (std::int64_t m = begin; m < end; ++m) {
-        const double x = points[m * d + c];
-        l = x < l ? x : l;
-        h = x > h ? x : h;
-      }
-      lows[begin / POINTS_PER_TASK * d + c] = l;
-      highs[begin / POINTS_PER_TASK * d + c] = h;
+    double* l = lows.data() + begin / POINTS_PER_TASK * d;
+    double* h = highs.data() + begin / POINTS_PER_TASK * d;
+    switch (d) {
+      case 2:
+        return find_extremes<2>(points, begin, end, d, l, h);
+      case 3:
+        return find_extremes<3>(points, begin, end, d, l, h);
+      default:
+        for (int c = 0; c < d; ++c) find_extremes<1>(points + c, begin, end, d, l + c, h + c);
     }
   });
   for (std::int64_t task = 0; task < n_tasks; ++task)

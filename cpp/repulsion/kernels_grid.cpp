@@ -205,6 +205,24 @@ static void gather_in(const Grid& grid, const Potential<T>& potential, const dou
   }
 }
 
+bool are_between_limits(const double* values, std::int64_t n, const double* low,
+                        const double* high) {
+  constexpr int N = LIMITS / WIDE;
+  const Doubles one = doubles(1.0), zero = doubles(0.0);
+  Doubles inside[N] = {one, one, one};
+  std::int64_t i = 0;
+  for (; i + LIMITS <= n; i += LIMITS)
+    for (int v = 0; v < N; ++v) {
+      const Doubles x = load<Doubles>(values + i + v * WIDE);
+      inside[v] = select(x >= load<Doubles>(low + v * WIDE), inside[v], zero);
+      inside[v] = select(x <= load<Doubles>(high + v * WIDE), inside[v], zero);
+    }
+  bool all_inside = sum(inside[0] + inside[1] + inside[2]) == LIMITS;
+  for (int l = 0; i < n; ++i, ++l)
+    all_inside = all_inside && values[i] >= low[l] && values[i] <= high[l];
+  return all_inside;
+}
+
 // Calls f<T, D, P>(…) for the grid's d and degree.
 #define CK_BY_GRID(f, T, ...)          \
   switch (grid.d * 10 + grid.degree) { \

@@ -6,8 +6,13 @@
 
 namespace closeknit {
 
+// Limits of the coordinates of points in turn, whatever their dimension: a multiple of 1, 2 and 3.
+constexpr int LIMITS = 12;
+
 #define CK_DECLARE(isa)                                                                         \
   namespace isa {                                                                               \
+  bool are_between_limits(const double* values, std::int64_t n, const double* low,              \
+                          const double* high);                                                  \
   template <class T>                                                                            \
   void spread_points(const Grid& grid, const double* points, const double* weights,             \
                      const std::int64_t* begin, const std::int64_t* end, T* nodes);             \

@@ -9,12 +9,13 @@
     listening(function)              a listener of your own: bars, a web page, a test
     shown(verbose)                   what ``verbose=True`` means everywhere: bars and text on stderr
 
-Nothing is printed unless someone asks for it.
+Nothing is printed unless somebody asks for it.
 """
 
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -76,7 +77,7 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 
 def report(stage: str, done: int = 0, total: int = 0, state: Any = None) -> None:
-    """Tell all listeners how far a stage is.
+    """Report to all listeners how far a stage is.
 
     Parameters
     ----------
@@ -107,12 +108,24 @@ def steps(stage: str, items: Sequence[T]) -> Iterator[T]:
     report(stage, len(items), len(items))
 
 
+_bars: ContextVar[Bars | None] = ContextVar("bars", default=None)
+
+
 def log(message: str, *arguments: Any) -> None:
-    """Log one line of text about what is done, at level INFO."""
+    """Log one line of text about what is done, at level INFO; inside `shown` it is also shown.
+
+    Examples
+    --------
+    >>> import logging
+    >>> from closeknit.progress import log
+    >>> logging.getLogger("closeknit").isEnabledFor(logging.INFO)
+    False
+    >>> log("exact search among %d points", 150)
+    """
+    bars = _bars.get()
+    if bars is not None:
+        bars.write(message % arguments if arguments else message)
     _logger.info(message, *arguments)
-
-
-_is_shown: ContextVar[bool] = ContextVar("is_shown", default=False)
 
 
 @contextmanager
@@ -125,32 +138,32 @@ def shown(verbose: bool = True) -> Iterator[None]:
     ----------
     verbose : bool, default=True
         False changes nothing.
+
+    Examples
+    --------
+    >>> from closeknit.progress import report, shown
+    >>> with shown(False):
+    ...     report("votes", 1, 4)
     """
-    if not verbose or _is_shown.get():
+    if not verbose or _bars.get() is not None or sys.stderr is None:
         yield
         return
     bars = Bars(sys.stderr)
-    handler = _Lines(bars)
-    level = _logger.level
-    token = _is_shown.set(True)
-    _logger.addHandler(handler)
-    _logger.setLevel(logging.INFO)
+    token = _bars.set(bars)
     try:
         with listening(bars.update):
             yield
     finally:
+        _bars.reset(token)
         bars.close()
-        _logger.setLevel(level)
-        _logger.removeHandler(handler)
-        _is_shown.reset(token)
 
 
 class Bars:
     """One line per stage: its share done, seconds passed and seconds left.
 
-    In a terminal and in a notebook the line of the current stage is drawn over itself; elsewhere,
-    as in a log file, a line is written a second apart at first and at every twentieth part of the
-    time passed later.
+    In a terminal and in a notebook the line of the current stage is a bar that is drawn over
+    itself; elsewhere, as in a log file, lines are written a second apart at first and later
+    whenever the time passed has grown by a twentieth.
 
     Parameters
     ----------
@@ -171,62 +184,57 @@ class Bars:
     def __init__(self, stream: TextIO, redraw: bool | None = None) -> None:
         self._stream = stream
         self._redraw = _can_redraw(stream) if redraw is None else redraw
-        self._stage = ""
+        self._event: Event | None = None
         self._began = self._next = 0.0
+        self._is_drawn = False
         self._width = 0
-        self._last = ""
 
     def update(self, event: Event) -> None:
         """Draw an event, if it is time to."""
         now = time.monotonic()
-        if event.stage != self._stage:
+        if self._event is None or event.stage != self._event.stage:
             self.close()
-            self._stage, self._began, self._next = event.stage, now, 0.0
+            self._began, self._next = now, 0.0
+        self._event, self._is_drawn = event, False
         passed = now - self._began
-        self._last = _line(event, passed)
-        if passed < self._next:
-            return
-        self._next = passed + (0.1 if self._redraw else max(1.0, 0.05 * passed))
-        self._draw()
+        if passed >= self._next:
+            self._next = passed + (0.1 if self._redraw else max(1.0, 0.05 * passed))
+            self._draw()
 
     def write(self, text: str) -> None:
         """Write a line of text above the current bar."""
-        self._erase()
-        self._stream.write(f"[closeknit] {text}\n")
-        self._stream.flush()
+        line = f"[closeknit] {text}"
+        if self._redraw and self._width:
+            self._stream.write("\r" + line.ljust(self._width) + "\n")
+            self._width = 0
+            self._draw()
+        else:
+            self._stream.write(line + "\n")
+            self._stream.flush()
 
     def close(self) -> None:
         """End the current stage, leaving its last line."""
-        if self._redraw and self._last:
+        if self._event is not None and not self._is_drawn:
             self._draw()
+        if self._redraw and self._width:
             self._stream.write("\n")
             self._stream.flush()
-        self._stage, self._last, self._width = "", "", 0
+        self._event, self._width = None, 0
 
     def _draw(self) -> None:
-        text = f"[closeknit] {self._last}"
+        if self._event is None:
+            return
+        passed = time.monotonic() - self._began
+        self._is_drawn = True
         if self._redraw:
+            # A line that wraps could not be drawn over.
+            room = shutil.get_terminal_size().columns - 1
+            text = _bar(self._event, passed, self._stream)[:room]
             self._stream.write("\r" + text.ljust(self._width))
             self._width = len(text)
         else:
-            self._stream.write(text + "\n")
+            self._stream.write(f"[closeknit] {_line(self._event, passed)}\n")
         self._stream.flush()
-
-    def _erase(self) -> None:
-        if self._redraw and self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._width = 0
-
-
-class _Lines(logging.Handler):
-    """Log records as lines above the bars."""
-
-    def __init__(self, bars: Bars) -> None:
-        super().__init__(logging.INFO)
-        self._bars = bars
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._bars.write(self.format(record))
 
 
 def _can_redraw(stream: TextIO) -> bool:
@@ -234,12 +242,30 @@ def _can_redraw(stream: TextIO) -> bool:
     return stream.isatty() or type(stream).__module__.startswith("ipykernel")
 
 
+def _bar(event: Event, passed: float, stream: TextIO) -> str:
+    n_cells = 30
+    full, empty = "━", "─"
+    try:
+        (full + empty).encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        full, empty = "#", "."
+    done = n_cells * min(event.done, event.total) // event.total if event.total else 0
+    detail = "" if event.state is None else f"  {event.state}"
+    return (
+        f"{event.stage:<14} {full * done}{empty * (n_cells - done)} {_time(event, passed)}{detail}"
+    )
+
+
 def _line(event: Event, passed: float) -> str:
     if event.state is not None:
         return f"{event.stage}: {event.state}"
-    if not event.total:
-        return f"{event.stage}: {passed:.1f} s"
-    text = f"{event.stage}: {event.done}/{event.total}, {passed:.1f} s"
-    if not 0 < event.done < event.total:
+    count = f"{event.done}/{event.total}, " if event.total else ""
+    return f"{event.stage}: {count}{_time(event, passed)}"
+
+
+def _time(event: Event, passed: float) -> str:
+    text = f"{passed:.1f} s"
+    # An estimate needs some time to pass, and what converges may end at any time.
+    if passed < 1.0 or not 0 < event.done < event.total or event.state is not None:
         return text
     return f"{text}, about {passed / event.done * (event.total - event.done):.0f} s left"

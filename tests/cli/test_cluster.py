@@ -5,8 +5,6 @@ from sklearn.metrics import adjusted_rand_score
 import closeknit as ck
 from closeknit.io import read_table
 
-apps = pytest.importorskip("closeknit.apps")
-
 
 def test_two_moons(closeknit, moons, tmp_path):
     summary = closeknit("cluster", moons, "-k", 2, "-p", 10, "--json").summary
@@ -19,7 +17,7 @@ def test_two_moons(closeknit, moons, tmp_path):
 def test_mean_shift_finds_the_number(in_process, moons, tmp_path):
     options = ("-m", "meanshift", "-p", 10, "-o", "C.npy", "--json")
     summary = in_process("cluster", moons, *options).summary
-    expected = apps.MeanShift(perplexity=10, random_state=0).fit_predict(np.load(moons)["X"])
+    expected = ck.apps.MeanShift(perplexity=10, random_state=0).fit_predict(np.load(moons)["X"])
     np.testing.assert_array_equal(np.load(tmp_path / "C.npy").ravel(), expected)
     assert summary["n_clusters"] == expected.max() + 1
 
@@ -35,7 +33,7 @@ def test_saved_models(in_process, moons, tmp_path, method):
     np.testing.assert_array_equal(model.labels_, labels)
     if method == "meanshift":
         X = np.load(moons)["X"]
-        expected = apps.MeanShift(perplexity=10, random_state=0).fit(X).predict(X[:9] + 0.01)
+        expected = ck.apps.MeanShift(perplexity=10, random_state=0).fit(X).predict(X[:9] + 0.01)
         np.testing.assert_array_equal(model.predict(X[:9] + 0.01), expected)
 
 

@@ -103,7 +103,7 @@ def test_new_points_at_once_or_later_by_names_of_columns(closeknit, in_process, 
     outcome.fails(2, saying="--lam has no use here")
 
 
-def test_a_model_from_python_that_is_no_map(in_process, flowers, tmp_path):
+def test_a_model_that_has_no_map(in_process, flowers, tmp_path):
     model = ck.EntropicAffinities(10).fit(data_of(flowers))
     ck.io.save(model, tmp_path / "W.closeknit")
     outcome = in_process("embed", flowers, "--model", "W.closeknit")

@@ -101,7 +101,7 @@ def reporter(quiet=False):
     return Reporter(TalkOptions(quiet), 0.0)
 
 
-def test_a_warning_with_a_way_out_before_large_work(monkeypatch, capsys):
+def test_a_warning_with_advice_before_large_work(monkeypatch, capsys):
     monkeypatch.setattr(memory, "available", lambda: 2**30)
     memory.warn_if_large(reporter(), (1_000_000, 50), options(), "graph")
     line = capsys.readouterr().err
@@ -113,7 +113,7 @@ def test_a_warning_with_a_way_out_before_large_work(monkeypatch, capsys):
     assert line.endswith("use --perplexity 10 or a smaller picture\n")
 
 
-def test_no_warning_if_it_fits_or_nobody_knows(monkeypatch, capsys):
+def test_no_warning_if_it_fits_or_memory_is_unknown(monkeypatch, capsys):
     for free in (2**40, None):
         monkeypatch.setattr(memory, "available", lambda free=free: free)
         memory.warn_if_large(reporter(), (1_000_000, 50), options(), "graph")

@@ -9,14 +9,12 @@ import sys, types
 from pathlib import Path
 import closeknit.experiments as experiments
 fake = types.ModuleType("fake")
-def reproduce(out, *, quick=False, data=None, verbose=False):
-    out.mkdir(exist_ok=True)
-    (out / "fake-figure-1.png").write_bytes(b"picture")
+def run(report, *, quick, data):
+    (report.path.parent / "fake-figure-1.png").write_bytes(b"picture")
     {action}
-    page = out / "fake.md"
-    page.write_text(f"{{quick}} {{data}}")
-    return page
-fake.reproduce = reproduce
+    report.add("Done", f"{{quick}} {{data}}")
+fake.TITLE = fake.INTRODUCTION = "Fake"
+fake.run = run
 sys.modules["fake"] = fake
 experiments.EXPERIMENTS["fake"] = "fake"
 """
@@ -24,11 +22,11 @@ experiments.EXPERIMENTS["fake"] = "fake"
 
 def test_a_page_and_its_figures(closeknit, tmp_path):
     (tmp_path / "sets").mkdir()
-    options = ("--quick", "--data", "sets", "-o", "results", "--json")
+    options = ("--data", "sets", "-o", "results", "--json")
     summary = closeknit("reproduce", "fake", *options, before=FAKE.format(action="")).summary
     assert summary["name"] == "fake"
     assert summary["figures"] == 1
-    assert (tmp_path / "results" / "fake.md").read_text() == "True sets"
+    assert (tmp_path / "results" / "fake.md").read_text().endswith("False sets\n")
 
 
 def test_quiet_in_a_folder_of_its_own(closeknit):
@@ -64,5 +62,6 @@ def test_every_experiment_can_be_called(name):
     from importlib import import_module
     from inspect import signature
 
-    parameters = signature(import_module(EXPERIMENTS[name]).reproduce).parameters
-    assert {"out", "quick", "data", "verbose"} <= parameters.keys()
+    experiment = import_module(EXPERIMENTS[name])
+    assert {"report", "quick", "data"} == signature(experiment.run).parameters.keys()
+    assert len(experiment.TITLE) < len(experiment.INTRODUCTION)

@@ -3,8 +3,6 @@ import pytest
 
 from closeknit.cli.segment import mean_colors
 
-apps = pytest.importorskip("closeknit.apps")
-
 
 @pytest.fixture
 def picture(tmp_path):

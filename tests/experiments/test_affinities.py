@@ -10,7 +10,7 @@ import pytest
 
 from closeknit.affinities import Traversal, bandwidth_bounds, solve_bandwidths
 from closeknit.experiments import affinities as experiment
-from closeknit.experiments import data
+from closeknit.experiments import data, reproduce
 from closeknit.experiments.affinities import methods, orders, pixels, roots, rules
 from closeknit.neighbors import find_neighbors
 
@@ -101,7 +101,7 @@ def test_trial_counts_passes():
 @pytest.mark.slow
 def test_quick_reproduction(tmp_path, no_network):
     """Every figure is there and named, and the page's numbers are those computed again."""
-    page = experiment.reproduce(tmp_path, quick=True)
+    page = reproduce("affinities", tmp_path, quick=True)
     text = page.read_text(encoding="utf-8")
     assert "This was a quick run" in text
     for number in range(1, 7):
@@ -134,7 +134,7 @@ def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(methods, "try_methods", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        experiment.reproduce(tmp_path, quick=True)
+        reproduce("affinities", tmp_path, quick=True)
     text = (tmp_path / "affinities.md").read_text(encoding="utf-8")
     assert "## Figure 5:" in text
     assert "## Figure 6:" not in text

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from closeknit.experiments import data
+from closeknit.experiments import data, reproduce
 from closeknit.experiments import embeddings as experiment
 from closeknit.experiments.embeddings import large, paths, problems, random_starts, same_start
 from closeknit.minimize import minimize
@@ -90,7 +90,7 @@ def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch):
     monkeypatch.setattr(experiment, "QUICK", TINY)
     monkeypatch.setattr(large, "minimize", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        experiment.reproduce(tmp_path, quick=True)
+        reproduce("embeddings", tmp_path, quick=True)
     text = (tmp_path / "embeddings.md").read_text(encoding="utf-8")
     assert "## Figure 3:" in text
     assert "## Figure 4:" not in text
@@ -100,7 +100,7 @@ def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_quick_reproduction(tmp_path):
     """Every figure is there and named, and the page's numbers are those computed again."""
-    page = experiment.reproduce(tmp_path, quick=True)
+    page = reproduce("embeddings", tmp_path, quick=True)
     text = page.read_text(encoding="utf-8")
     assert "This was a quick run" in text
     for number in range(1, 5):

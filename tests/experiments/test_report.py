@@ -6,6 +6,7 @@ import pytest
 
 from closeknit.exceptions import OutputError
 from closeknit.experiments.report import Report, claim, new_figure, table
+from closeknit.progress import shown
 
 
 @pytest.mark.parametrize(
@@ -45,11 +46,13 @@ def test_each_section_is_on_disk_at_once(tmp_path):
     assert {p.name for p in report.path.parent.iterdir()} == {"trial.md", "trial-figure-1.png"}
 
 
-def test_speaks_only_if_asked(tmp_path, capsys):
-    Report(tmp_path, "quiet", "T", "").say("figure 1")
+def test_progress_is_shown_only_if_asked_for(tmp_path, capsys):
+    report = Report(tmp_path, "trial", "T", "")
+    report.log("figure 1")
     assert capsys.readouterr() == ("", "")
-    Report(tmp_path, "loud", "T", "", verbose=True).say("figure 1")
-    assert capsys.readouterr().err.startswith("loud: figure 1 (")
+    with shown():
+        report.log("figure 1")
+    assert capsys.readouterr().err.startswith("[closeknit] trial: figure 1 (0 s")
 
 
 def test_a_file_in_the_way(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from closeknit.affinities import EntropicAffinities
-from closeknit.experiments import EXPERIMENTS
+from closeknit.experiments import EXPERIMENTS, reproduce
 from closeknit.experiments import sparsification as experiment
 from closeknit.experiments.sparsification import bandwidths, curves, dips, parameters
 from closeknit.experiments.sparsification.problems import (
@@ -23,9 +23,9 @@ from closeknit.graphs import sparsity
 
 
 def test_registry():
-    """Every experiment is a module with a function `reproduce`."""
+    """Every experiment is a module with a function `run`."""
     for module in EXPERIMENTS.values():
-        assert callable(import_module(module).reproduce)
+        assert callable(import_module(module).run)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_real_table(problem):
 @pytest.mark.slow
 def test_quick_reproduction(tmp_path):
     """Every figure is there and named, and the page's numbers are those computed again."""
-    page = experiment.reproduce(tmp_path / "new", quick=True)
+    page = reproduce("sparsification", tmp_path / "new", quick=True)
     text = page.read_text(encoding="utf-8")
     assert "This was a quick run" in text
     for number in range(1, 8):
@@ -113,7 +113,7 @@ def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch):
 
     monkeypatch.setattr(curves, "evaluate", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        experiment.reproduce(tmp_path, quick=True)
+        reproduce("sparsification", tmp_path, quick=True)
     text = (tmp_path / "sparsification.md").read_text(encoding="utf-8")
     assert "## Figure 5:" in text
     assert "## Figure 6:" not in text

@@ -14,7 +14,7 @@ import closeknit as ck
 from closeknit.exceptions import DataError
 from closeknit.graphs import symmetrize
 from closeknit.io import from_anndata, neighbors_from_anndata, read_table
-from closeknit.io.anndata.maps import METHODS
+from closeknit.io.anndata import METHODS
 from closeknit.neighbors import find_neighbors
 
 DIGITS, DIGIT = load_digits(return_X_y=True)

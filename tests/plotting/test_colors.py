@@ -52,7 +52,7 @@ def least_difference(colors, sight):
 
 @pytest.mark.parametrize("sight", SIGHT)
 @pytest.mark.parametrize(("n_colors", "least"), [(8, 16.0), (20, 10.0)])
-def test_colours_can_be_told_apart(sight, n_colors, least):
+def test_colours_can_be_distinguished(sight, n_colors, least):
     """A difference of 2.3 in CIELAB is just noticeable."""
     colors = np.array([to_rgb(color) for color in (*PALETTE[:n_colors], MISSING)])
     assert least_difference(colors, sight) > least

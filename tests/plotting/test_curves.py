@@ -108,7 +108,7 @@ def test_learning_curves_hold_the_history(ax, result, x, y, render):
     render(ax)
 
 
-def test_several_learning_curves_are_told_apart(result, path, render):
+def test_several_learning_curves_differ_in_style(result, path, render):
     estimator = SimpleNamespace(history_=result.history)
     ax = Figure(layout="constrained").subplots()
     given = {"a": result, "b": result.history, "c": path, "d": estimator}

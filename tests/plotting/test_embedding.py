@@ -268,7 +268,7 @@ def test_shading_can_be_asked_for_and_declined(ax):
     assert other.collections[0].get_rasterized()  # so that a PDF of it can be opened
 
 
-def test_a_lonely_point_is_seen_among_many(ax, render):
+def test_an_isolated_point_is_visible_among_many(ax, render):
     Y, y = clusters(50_000)
     Y[0] = [0.0, 0.0]
     plot_embedding(Y, y, ax=ax)

@@ -23,7 +23,7 @@ LATER = {"plot_history", "plot_path"}  # need a minimisation first; they make ax
 
 
 def test_every_picture_is_called_here():
-    assert CALLS.keys() | LATER == set(plotting.__all__)
+    assert CALLS.keys() | LATER == {name for name in plotting.__all__ if name.startswith("plot_")}
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -10,6 +10,7 @@ import typer
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, CommandError
 from closeknit.cli.fitting import neighbor_facts
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.inputs import data_facts, is_picture, read_points
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.outputs import check_outputs, name_after, new_figure, save_figure, write_rows
@@ -30,7 +31,7 @@ closeknit affinities photo.png -o W.npz --sigmas map.png
 """
 
 
-@opt.spelled_out
+@spelled_out
 def affinities(
     output: Annotated[Path | None, opt.output(opt.GRAPH_FILE, "INPUT-affinities.npz")] = None,
     sigmas: Annotated[
@@ -60,7 +61,7 @@ def affinities(
         endings = (*TABLES, ".png") if is_picture(data.path) else TABLES
         check_outputs([data.path], [(target, GRAPHS), (sigmas, endings)])
         if sigmas is not None and is_picture(sigmas):
-            opt.one_perplexity(affinity.perplexity, f"a picture such as --sigmas {sigmas}")
+            affinity.single(f"a picture such as --sigmas {sigmas}")
         with reporter.stages():
             report("reading")
             table, shape = read_points(data)

@@ -11,6 +11,7 @@ import typer
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
 from closeknit.cli.fitting import neighbor_facts
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.inputs import data_facts, holds_affinities, read
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.outputs import check_outputs, name_after, write_rows
@@ -37,15 +38,15 @@ class Clustering(StrEnum):
     meanshift = "meanshift"
 
 
-@opt.spelled_out
+@spelled_out
 def cluster(
     clusters: Annotated[int | None, opt.number_of("--clusters", "clusters")] = None,
     output: Annotated[Path | None, opt.output(opt.TABLE_FILE, "INPUT-clusters.csv")] = None,
     method: Annotated[
         Clustering, typer.Option("--method", "-m", help="How to find clusters.")
     ] = Clustering.spectral,
-    save_model: opt.SaveModel = None,
     kind: opt.Kind = opt.InputKind.auto,
+    save_model: opt.SaveModel = None,
     *,
     data: opt.DataOptions,
     affinity: opt.AffinityOptions,
@@ -108,8 +109,8 @@ def cluster_facts(labels: Any, what: str) -> list[Fact]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> [fact.value for fact in cluster_facts(np.array([0, 0, 1, -1]), "clusters")]
+    >>> from numpy import array
+    >>> [fact.value for fact in cluster_facts(array([0, 0, 1, -1]), "clusters")]
     [2, [2, 1], 1]
     """
     import numpy as np
@@ -170,7 +171,7 @@ def _make(
     if method is Clustering.meanshift:
         _check_points(options, given)
         keywords = {name: value for name, value in options.keywords.items() if name != "metric"}
-        return MeanShift(opt.one_perplexity(options.perplexity, "mean shift"), **keywords)
+        return MeanShift(options.single("mean shift"), **keywords)
     assert clusters is not None  # check_number has seen to it
     affinity: Any = "precomputed"
     if not given:

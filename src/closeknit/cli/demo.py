@@ -10,6 +10,7 @@ import typer
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
 from closeknit.cli.fitting import fit, neighbor_facts, neighbors_kept, stop_fact
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.outputs import check_outputs, new_figure, picture_format
 from closeknit.cli.reporting import Fact, reporting
 from closeknit.progress import report
@@ -27,7 +28,7 @@ closeknit demo --perplexity 10 --output digits.pdf
 """
 
 
-@opt.spelled_out
+@spelled_out
 def demo(
     output: Annotated[
         Path,
@@ -37,10 +38,8 @@ def demo(
             help="The picture to write; the map goes beside it as CSV.",
         ),
     ] = Path("closeknit-demo.png"),
-    perplexity: opt.Perplexity = None,
-    seed: opt.Seed = 0,
-    threads: opt.Threads = None,
     *,
+    choice: opt.PerplexityOptions,
     talk: opt.TalkOptions,
 ) -> None:
     """Embed scikit-learn's digits; draw the map, the bandwidths and the learning curve."""
@@ -48,9 +47,9 @@ def demo(
         csv = output.with_suffix(".csv") if output.name else output
         check_outputs([], [(output, None), (csv, None)])
         picture_format(output)
-        options = opt.AffinityOptions(perplexity, seed=seed, threads=threads)
+        options = opt.AffinityOptions(choice.perplexity, choice.seed, choice.threads)
         with reporter.stages() as stages:
-            X, digits = _load(opt.one_perplexity(perplexity, "the demo"))
+            X, digits = _load(options.single("the demo"))
             model = _make(options)
             fit(model, X, stages)
             report("picture")

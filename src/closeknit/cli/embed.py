@@ -17,28 +17,19 @@ from closeknit.cli.fitting import (
     make_estimator,
     neighbor_facts,
     neighbors_kept,
-    short_name,
     stop_fact,
     transform,
 )
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.inputs import data_facts, holds_affinities, read, read_like
+from closeknit.cli.map_files import colors_of, draw_map, title_of, write_map
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.outputs import (
-    check_outputs,
-    name_after,
-    new_figure,
-    picture_format,
-    save_figure,
-    save_model,
-    write_rows,
-)
+from closeknit.cli.outputs import check_outputs, name_after, picture_format
+from closeknit.cli.outputs import save_model as write_model
 from closeknit.cli.reporting import Fact, Reporter, reporting
 from closeknit.progress import report
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from closeknit.io import Table
 
 __all__ = ["EXAMPLES", "embed"]
@@ -97,68 +88,57 @@ class _Outputs:
         ]
 
 
-@opt.spelled_out
+@spelled_out
 def embed(
     ctx: typer.Context,
     output: Annotated[Path | None, opt.output(opt.TABLE_FILE, "INPUT-METHOD.csv")] = None,
     method: Annotated[
         Method,
-        typer.Option(
-            "--method",
-            "-m",
+        opt.option(
+            "--method -m",
+            "The embedding: tsne, ee, ssne, sne, tee or eigenmaps.",
+            shown=True,
             metavar="NAME",
-            help="The embedding: tsne, ee, ssne, sne, tee or eigenmaps.",
         ),
     ] = Method.tsne,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Draw it, too: .png, .pdf or .svg.", show_default=False),
-    ] = None,
+    plot: Annotated[Path | None, opt.option("--plot", "Draw it, too: .png, .pdf or .svg.")] = None,
     color: Annotated[
-        str | None,
-        typer.Option(
-            "--color", metavar="COLUMN", help="Colour the picture by it.", show_default=False
-        ),
+        str | None, opt.option("--color", "Colour the picture by it.", metavar="COLUMN")
     ] = None,
-    dims: Annotated[int, typer.Option("--dims", min=1, help="Dimensions of the map.")] = 2,
+    dims: Annotated[int, opt.option("--dims", "Dimensions of the map.", shown=True, min=1)] = 2,
     lam: Annotated[
         str | None,
-        typer.Option(
+        opt.option(
             "--lam",
+            "Weight λ of the repulsion; a list such as 0.1,1,10 is followed in turn.",
+            shown="the method's own",
             metavar="NUMBER|auto|LIST",
-            help="Weight λ of the repulsion; a list such as 0.1,1,10 is followed in turn.",
-            show_default="the method's own",
         ),
     ] = None,
     max_iter: Annotated[
-        int, typer.Option("--max-iter", min=0, help="Most iterations of the minimiser.")
+        int, opt.option("--max-iter", "Most iterations of the minimiser.", shown=True, min=0)
     ] = 1000,
     time_limit: Annotated[
         float | None,
-        typer.Option(
+        opt.option(
             "--time-limit",
+            "Stop minimising after so long and keep what is there.",
             metavar="SECONDS",
             min=0.0,
-            help="Stop minimising after so long and keep what is there.",
-            show_default=False,
         ),
     ] = None,
     kind: opt.Kind = opt.InputKind.auto,
     save_model: opt.SaveModel = None,
     new: Annotated[
         list[Path] | None,
-        typer.Option(
+        opt.option(
             "--transform",
+            "Place the rows of this file on the map, too. May be repeated.",
             metavar="NEW",
-            help="Place the rows of this file on the map, too. May be repeated.",
-            show_default=False,
         ),
     ] = None,
     model: Annotated[
-        Path | None,
-        typer.Option(
-            "--model", help="Place INPUT on the map of a saved model.", show_default=False
-        ),
+        Path | None, opt.option("--model", "Place INPUT on the map of a saved model.")
     ] = None,
     *,
     data: opt.DataOptions,
@@ -220,7 +200,7 @@ class _Job:
             report("reading")
             table = read(self.data)
             fresh = [read_like(table.feature_names, self.data, path) for path in new]
-            colors = _colors_of(self.reporter, table, self.color)
+            colors = colors_of(self.reporter, table, self.color)
             X, given = self._prepare(table)
             estimator = make_estimator(
                 self.method,
@@ -236,7 +216,7 @@ class _Job:
             kept = None
             if not interrupted:
                 for one, path in zip(fresh, self.outputs.new, strict=True):
-                    _write_map(path, transform(estimator, one.X), estimator, one)
+                    write_map(path, transform(estimator, one.X), estimator, one)
                 report("quality")
                 kept = neighbors_kept(estimator, self.affinity.seed)
         self._summarize(estimator, table, kept)
@@ -262,11 +242,11 @@ class _Job:
         return X, False
 
     def _write(self, estimator: Any, table: Table, colors: dict[str, Any]) -> None:
-        _write_map(self.outputs.table, estimator.embedding_, estimator, table)
+        write_map(self.outputs.table, estimator.embedding_, estimator, table)
         if self.outputs.plot is not None:
-            _draw_map(self.outputs.plot, estimator.embedding_, colors, self.color, estimator)
+            draw_map(self.outputs.plot, estimator.embedding_, colors, self.color, estimator)
         if self.outputs.model is not None:
-            save_model(estimator, table, self.outputs.model)
+            write_model(estimator, table, self.outputs.model)
 
     def _summarize(self, model: Any, table: Table, kept: float | None) -> None:
         affinities = model.affinity_estimator_
@@ -283,7 +263,7 @@ class _Job:
             Fact("neighbor_recall", "neighbours kept", kept, "{:.1%}"),
             self.reporter.seconds(),
         ]
-        title = f"{_title_of(model)} of {self.data.path}"
+        title = f"{title_of(model)} of {self.data.path}"
         self.reporter.summarize(title, facts, self.outputs.facts())
 
 
@@ -310,12 +290,12 @@ def _place(
         # The names the model was fitted with; estimators would want a frame for them.
         names = tuple(vars(model).pop("feature_names_in_", ()))
         table = read_like(names, data, data.path)
-        colors = _colors_of(reporter, table, color)
+        colors = colors_of(reporter, table, color)
         placed = transform(model, table.X)
         report("writing")
-        _write_map(outputs.table, placed, model, table)
+        write_map(outputs.table, placed, model, table)
         if outputs.plot is not None:
-            _draw_map(outputs.plot, placed, colors, color, model)
+            draw_map(outputs.plot, placed, colors, color, model)
     facts = [
         Fact("fitted_model", "model", str(path)),
         *data_facts(data, table, affinities=model.affinity_estimator_ is None),
@@ -324,43 +304,6 @@ def _place(
         reporter.seconds(),
     ]
     reporter.summarize(f"{data.path} on the map of {path}", facts, outputs.facts()[:2])
-
-
-def _colors_of(reporter: Reporter, table: Table, color: str | None) -> dict[str, Any]:
-    """What to colour by, as `plot_embedding` takes it."""
-    if color is None:
-        return {}
-    column = table.column(color)
-    if color in table.labels:
-        return {"values" if column.dtype.kind == "f" else "labels": column}
-    reporter.warn(
-        f"--color {color} is one of the columns that are embedded; if it is a class, keep it out "
-        f"with --label {color}"
-    )
-    return {"values": column}
-
-
-def _write_map(path: Path, Y: NDArray[np.float64], model: Any, table: Table) -> None:
-    write_rows(path, Y, [f"{short_name(model)}{i}" for i in range(Y.shape[1])], table)
-
-
-def _draw_map(
-    path: Path, Y: NDArray[np.float64], colors: dict[str, Any], color: str | None, model: Any
-) -> None:
-    """Draw positions in the `colors` of the column `color`."""
-    from closeknit.plotting import plot_embedding
-
-    figure = new_figure((8.0, 7.0))
-    axes = figure.add_subplot(projection="3d" if Y.shape[1] == 3 else None)
-    plot_embedding(Y, ax=axes, **colors)
-    axes.set_title(_title_of(model) + (f", by {color}" if color else ""))
-    save_figure(figure, path)
-
-
-def _title_of(model: Any) -> str:
-    """What the start of a heading calls the model."""
-    name = TITLES[type(model).__name__]
-    return name[0].upper() + name[1:] if name != "t-SNE" else name
 
 
 def _refuse(ctx: typer.Context, names: tuple[str, ...], why: str) -> None:

@@ -6,6 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from closeknit.cli import options as opt
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.reporting import Fact, reporting
 
 __all__ = ["EXAMPLES", "info"]
@@ -19,7 +20,7 @@ closeknit info --json
 # Their metadata is read and nothing is imported: that is quick, and a broken installation can still
 # be described.
 _NEEDED = ("closeknit", "numpy", "scipy", "scikit-learn", "threadpoolctl")
-#: Packages that only some parts need, and those parts.
+#: Packages that are needed only for some things, and for which.
 _OPTIONAL = {
     "matplotlib": "pictures",
     "pillow": "reading pictures",
@@ -31,7 +32,7 @@ _OPTIONAL = {
 }
 
 
-@opt.spelled_out
+@spelled_out
 def info(talk: opt.TalkOptions) -> None:
     """Show versions, threads and the instruction set in use, for a bug report."""
     with reporting(talk) as reporter:

@@ -1,21 +1,12 @@
-"""Options that several commands have, each said once, in groups.
-
-A command takes a group as one parameter, and `spelled_out` makes options of its fields::
-
-    @spelled_out
-    def cluster(clusters: int, *, data: DataOptions, talk: TalkOptions) -> None: ...
-"""
+"""Options that several commands have, each said once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import wraps
-from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -30,16 +21,12 @@ __all__ = [
     "InputKind",
     "Kind",
     "OnMissing",
-    "Perplexity",
+    "PerplexityOptions",
     "SaveModel",
-    "Seed",
     "TalkOptions",
-    "Threads",
     "number_of",
-    "one_perplexity",
+    "option",
     "output",
-    "perplexity_of",
-    "spelled_out",
 ]
 
 _DATA = "Data"
@@ -70,146 +57,58 @@ class InputKind(StrEnum):
     affinities = "affinities"
 
 
-def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
-    """Make the fields of a command's groups of options parameters of its own, as Typer wants them.
+def option(
+    flags: str, what: str, panel: str | None = None, *, shown: bool | str = False, **settings: Any
+) -> Any:
+    """An option of a command.
 
     Parameters
     ----------
-    command : callable
-        Parameters whose types are dataclasses are groups.
-
-    Returns
-    -------
-    callable
-
-    Examples
-    --------
-    >>> @spelled_out
-    ... def greet(name: str, *, talk: TalkOptions) -> None:
-    ...     print(name, talk.quiet)
-    >>> list(signature(greet).parameters)
-    ['name', 'quiet', 'json']
-    >>> greet(name="Ada", quiet=True, json=False)
-    Ada True
+    flags : str
+        Such as ``"--output -o"``.
+    what : str
+        What its help says.
+    panel : str or None, default=None
+        Under which heading.
+    shown : bool or str, default=False
+        The default that the help shows; True for the real one.
+    **settings
+        As Typer takes them.
     """
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: group for name, group in hints.items() if is_dataclass(group)}
-    parameters: list[Parameter] = []
-    for parameter in signature(command).parameters.values():
-        group = groups.get(parameter.name)
-        if group is None:
-            parameters.append(parameter.replace(annotation=hints[parameter.name]))
-            continue
-        types = get_type_hints(group, include_extras=True)
-        parameters += [
-            Parameter(
-                field.name,
-                Parameter.KEYWORD_ONLY,
-                default=Parameter.empty if field.default is MISSING else field.default,
-                annotation=types[field.name],
-            )
-            for field in fields(group)
-        ]
-    parameters = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters]
-
-    @wraps(command)
-    def run(**values: Any) -> None:
-        for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
-        command(**values)
-
-    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
-    return run
+    return typer.Option(
+        *flags.split(), help=what, rich_help_panel=panel, show_default=shown, **settings
+    )
 
 
 def output(what: str, default: str) -> Any:
-    """The option ``--output`` of a command.
-
-    Parameters
-    ----------
-    what : str
-        What is written, and as which kinds of files.
-    default : str
-        What the file is called if the option is not given.
-    """
-    return typer.Option("--output", "-o", help=what, show_default=f"{default} here")
+    """The option ``--output``, with what is written and what the file is called by default."""
+    return option("--output -o", what, shown=f"{default} here")
 
 
 def number_of(flag: str, what: str) -> Any:
-    """The option that says how many clusters to look for.
-
-    Parameters
-    ----------
-    flag : str
-    what : str
-        What they are called.
-    """
-    return typer.Option(
-        flag,
-        "-k",
-        min=1,
-        metavar="INTEGER",
-        help=f"Number of {what}; meanshift finds it out by itself.",
-        show_default=False,
-    )
+    """The option `flag` that says how many clusters to look for; `what` is their name."""
+    words = f"Number of {what}; meanshift finds it out by itself."
+    return option(f"{flag} -k", words, min=1, metavar="INTEGER")
 
 
 #: What the help says of the two kinds of files that several commands write.
 TABLE_FILE = "The table to write: .csv, .tsv, .parquet, .npy or .npz."
 GRAPH_FILE = "The sparse matrix to write: .npz (SciPy) or .mtx."
 
-Kind = Annotated[
-    InputKind,
-    typer.Option(
-        "--input",
-        help="What INPUT holds; auto takes a square sparse matrix for affinities.",
-        rich_help_panel=_DATA,
-    ),
-]
-Perplexity = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--perplexity",
-        "-p",
-        metavar="NUMBER",
-        help="Effective number of neighbours of each point. Several, as in 10,40, are averaged.",
-        show_default="30",
-        rich_help_panel=_AFFINITIES,
-    ),
-]
-SaveModel = Annotated[
-    Path | None,
-    typer.Option(
-        "--save-model",
-        metavar="FILE",
-        help="Keep the fitted model, for closeknit.io.load.",
-        show_default=False,
-    ),
-]
-Seed = Annotated[
-    int, typer.Option("--seed", min=0, help="The same seed gives the same result to the bit.")
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        min=1,
-        metavar="INTEGER",
-        help="Threads to use; the result does not depend on it.",
-        show_default="all cores",
-    ),
-]
+_KIND = "What INPUT holds; auto takes a square sparse matrix for affinities."
+Kind = Annotated[InputKind, option("--input", _KIND, _DATA, shown=True)]
+_SAVE = "Keep the fitted model, for closeknit.io.load."
+SaveModel = Annotated[Path | None, option("--save-model", _SAVE, metavar="FILE")]
 
 
 @dataclass(frozen=True)
 class TalkOptions:
     """How a command talks to its user."""
 
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the summary as one JSON object on stdout.")
-    ] = False
+    quiet: Annotated[bool, option("--quiet -q", "Print nothing but errors.")] = False
+    json: Annotated[bool, option("--json", "Print the summary as one JSON object on stdout.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True)
@@ -226,75 +125,48 @@ class DataOptions:
     ]
     label: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--label",
+            "A column that is no feature, such as a class. May be repeated.",
+            _DATA,
             metavar="COLUMN",
-            help="A column that is no feature, such as a class. May be repeated.",
-            rich_help_panel=_DATA,
-            show_default=False,
         ),
     ] = None
     ids: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            metavar="COLUMN",
-            help="The column that names the rows.",
-            rich_help_panel=_DATA,
-            show_default=False,
-        ),
+        str | None, option("--id", "The column that names the rows.", _DATA, metavar="COLUMN")
     ] = None
     key: Annotated[
-        str | None,
-        typer.Option(
-            "--key",
-            help="The array to take from an NPZ or H5AD file.",
-            rich_help_panel=_DATA,
-            show_default=False,
-        ),
+        str | None, option("--key", "The array to take from an NPZ or H5AD file.", _DATA)
     ] = None
     missing: Annotated[
-        OnMissing,
-        typer.Option(
-            "--missing", help="What to do with rows that lack values.", rich_help_panel=_DATA
-        ),
+        OnMissing, option("--missing", "What to do with rows that lack values.", _DATA, shown=True)
     ] = OnMissing.error
     sep: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--sep",
+            "Between the cells: ';', '|', tab, space, …",
+            _TEXT,
+            shown="detected",
             metavar="CHARACTER",
-            help="Between the cells of a text file: ';', '|', tab, space, …",
-            rich_help_panel=_TEXT,
-            show_default="detected",
         ),
     ] = None
     decimal: Annotated[
         str | None,
-        typer.Option(
-            "--decimal",
-            metavar="MARK",
-            help="The decimal mark: '.' or ','.",
-            rich_help_panel=_TEXT,
-            show_default="detected",
+        option(
+            "--decimal", "The decimal mark: '.' or ','.", _TEXT, shown="detected", metavar="MARK"
         ),
     ] = None
     encoding: Annotated[
-        str | None,
-        typer.Option(
-            "--encoding",
-            help="Such as latin-1 or utf-16.",
-            rich_help_panel=_TEXT,
-            show_default="utf-8",
-        ),
+        str | None, option("--encoding", "Such as latin-1 or utf-16.", _TEXT, shown="utf-8")
     ] = None
     header: Annotated[
         bool | None,
-        typer.Option(
+        option(
             "--header/--no-header",
-            help="Whether the first row holds the names of the columns.",
-            rich_help_panel=_TEXT,
-            show_default="detected",
+            "Whether the first row holds the names of the columns.",
+            _TEXT,
+            shown="detected",
         ),
     ] = None
 
@@ -313,51 +185,110 @@ class DataOptions:
 
 
 @dataclass(frozen=True)
-class AffinityOptions:
-    """How affinities are computed.
+class PerplexityOptions:
+    """The perplexity, and what the bits of a result do and do not depend on.
 
     Examples
     --------
-    >>> options = AffinityOptions(["10,40"], metric="cosine")
-    >>> options.perplexities, options.keywords["n_jobs"], options.count(n_samples=1000)
-    ([10.0, 40.0], -1, 120)
+    >>> PerplexityOptions(["10,40"]).perplexities, PerplexityOptions().n_jobs
+    ([10.0, 40.0], -1)
     """
 
-    perplexity: Perplexity = None
-    n_neighbors: Annotated[
-        int | None,
-        typer.Option(
-            "--n-neighbors",
-            min=1,
-            metavar="INTEGER",
-            help="Neighbours each point is compared with.",
-            show_default="3 × perplexity",
-            rich_help_panel=_AFFINITIES,
+    perplexity: Annotated[
+        list[str] | None,
+        option(
+            "--perplexity -p",
+            "Effective number of neighbours per point; several, as in 10,40, are averaged.",
+            _AFFINITIES,
+            shown="30",
+            metavar="NUMBER",
         ),
     ] = None
-    metric: Annotated[
-        str,
-        typer.Option(
-            "--metric",
-            help="euclidean, cosine, or any other of scikit-learn's; precomputed for distances.",
-            rich_help_panel=_AFFINITIES,
+    seed: Annotated[
+        int, option("--seed", "The same seed gives the same result to the bit.", shown=True, min=0)
+    ] = 0
+    threads: Annotated[
+        int | None,
+        option(
+            "--threads",
+            "Threads to use; the result does not depend on it.",
+            shown="all cores",
+            min=1,
+            metavar="INTEGER",
         ),
-    ] = "euclidean"
-    neighbors: Annotated[
-        Approximation,
-        typer.Option(
-            "--neighbors",
-            help="How to find neighbours; auto is exact up to 20,000 points.",
-            rich_help_panel=_AFFINITIES,
-        ),
-    ] = Approximation.auto
-    seed: Seed = 0
-    threads: Threads = None
+    ] = None
 
     @property
     def perplexities(self) -> float | list[float]:
         """The perplexity, or several, as estimators take them."""
-        return perplexity_of(self.perplexity)
+        values = []
+        for word in (part for one in self.perplexity or ["30"] for part in one.split(",")):
+            try:
+                values.append(float(word))
+            except ValueError:
+                raise CommandError(
+                    f"--perplexity {word} is not a number; use one such as 30, or several such as "
+                    "10,40",
+                    exit_code=USAGE,
+                ) from None
+        return values[0] if len(values) == 1 else values
+
+    def single(self, what: str) -> float:
+        """The only perplexity; several are refused, since `what` has one."""
+        value = self.perplexities
+        if isinstance(value, list):
+            raise CommandError(
+                f"{what} has one perplexity, not {', '.join(f'{v:g}' for v in value)}; leave all "
+                "but one out",
+                exit_code=USAGE,
+            )
+        return value
+
+    @property
+    def n_jobs(self) -> int:
+        """Threads, as estimators take them."""
+        return self.threads or -1
+
+
+@dataclass(frozen=True)
+class AffinityOptions(PerplexityOptions):
+    """How affinities are computed.
+
+    Examples
+    --------
+    >>> AffinityOptions(["10,40"], metric="cosine").count(n_samples=1000)
+    120
+    """
+
+    n_neighbors: Annotated[
+        int | None,
+        option(
+            "--n-neighbors",
+            "Neighbours each point is compared with.",
+            _AFFINITIES,
+            shown="3 × perplexity",
+            min=1,
+            metavar="INTEGER",
+        ),
+    ] = None
+    metric: Annotated[
+        str,
+        option(
+            "--metric",
+            "euclidean, cosine, or any other of scikit-learn's; precomputed for distances.",
+            _AFFINITIES,
+            shown=True,
+        ),
+    ] = "euclidean"
+    neighbors: Annotated[
+        Approximation,
+        option(
+            "--neighbors",
+            "How to find neighbours; auto is exact up to 20,000 points.",
+            _AFFINITIES,
+            shown=True,
+        ),
+    ] = Approximation.auto
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -370,11 +301,6 @@ class AffinityOptions:
             "random_state": self.seed,
         }
 
-    @property
-    def n_jobs(self) -> int:
-        """Threads, as estimators take them."""
-        return self.threads or -1
-
     def count(self, n_samples: int) -> int:
         """Neighbours of each of so many points."""
         perplexities = self.perplexities
@@ -382,42 +308,3 @@ class AffinityOptions:
         # In this order NaN becomes 1; to complain is left to the estimator.
         wanted = self.n_neighbors or 3.0 * max(1.0, largest)
         return max(1, math.ceil(min(n_samples - 1, wanted)))
-
-
-def perplexity_of(words: list[str] | None) -> float | list[float]:
-    """The perplexity that a user asks for, or several of them.
-
-    Examples
-    --------
-    >>> perplexity_of(None), perplexity_of(["10"]), perplexity_of(["10,20", "40"])
-    (30.0, 10.0, [10.0, 20.0, 40.0])
-    """
-    values = []
-    for word in (part for one in words or ["30"] for part in one.split(",")):
-        try:
-            values.append(float(word))
-        except ValueError:
-            raise CommandError(
-                f"--perplexity {word} is not a number; use one such as 30, or several such as "
-                "10,40",
-                exit_code=USAGE,
-            ) from None
-    return values[0] if len(values) == 1 else values
-
-
-def one_perplexity(words: list[str] | None, what: str) -> float:
-    """The only perplexity; several are refused.
-
-    Examples
-    --------
-    >>> one_perplexity(["10"], "mean shift")
-    10.0
-    """
-    value = perplexity_of(words)
-    if isinstance(value, list):
-        raise CommandError(
-            f"{what} has one perplexity, not {', '.join(f'{v:g}' for v in value)}; leave all but "
-            "one out",
-            exit_code=USAGE,
-        )
-    return value

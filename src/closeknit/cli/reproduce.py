@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from closeknit.cli import options as opt
 from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.reporting import Fact, reporting
 
 __all__ = ["EXAMPLES", "reproduce"]
@@ -21,7 +21,7 @@ closeknit reproduce affinities --data ~/data -o results
 """
 
 
-@opt.spelled_out
+@spelled_out
 def reproduce(
     name: Annotated[
         str,
@@ -56,7 +56,9 @@ def reproduce(
 ) -> None:
     """Rerun a paper's experiments: figures, and a page that compares the claims."""
     with reporting(talk) as reporter:
-        run = _find(name)
+        from closeknit.experiments import reproduce as run
+
+        _check_name(name)
         target = output or Path(f"closeknit-{name}")
         if target.exists() and not target.is_dir():
             raise CommandError(f"{target} is a file; choose a folder", exit_code=USAGE)
@@ -65,7 +67,7 @@ def reproduce(
                 f"--data {data} is not a folder; give the one with the data sets", exit_code=USAGE
             )
         try:
-            page = run(target, quick=quick, data=data, verbose=reporter.is_visible)
+            page = run(name, target, quick=quick, data=data, verbose=reporter.is_visible)
         except KeyboardInterrupt:
             raise CommandError(
                 f"interrupted; what was finished is in {target}", exit_code=INTERRUPTED
@@ -79,8 +81,7 @@ def reproduce(
         reporter.summarize(f"Reproduction: {name}", facts, [Fact("output", "Page", str(page))])
 
 
-def _find(name: str) -> Any:
-    """The function that runs an experiment."""
+def _check_name(name: str) -> None:
     from closeknit.experiments import EXPERIMENTS
 
     if name not in EXPERIMENTS:
@@ -88,4 +89,3 @@ def _find(name: str) -> Any:
             f"there is no experiment {name!r}; choose one of {', '.join(EXPERIMENTS)}",
             exit_code=USAGE,
         )
-    return import_module(EXPERIMENTS[name]).reproduce

@@ -10,6 +10,7 @@ import typer
 from closeknit.cli import options as opt
 from closeknit.cli.cluster import Clustering, check_number, cluster_facts
 from closeknit.cli.errors import INTERRUPTED, CommandError
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.inputs import read_image
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.outputs import check_outputs, name_after
@@ -28,7 +29,7 @@ closeknit segment photo.jpg -o segments.npy --method meanshift --perplexity 100
 """
 
 
-@opt.spelled_out
+@spelled_out
 def segment(
     path: Annotated[
         Path, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF or BMP.", show_default=False)
@@ -45,24 +46,31 @@ def segment(
     method: Annotated[
         Clustering, typer.Option("--method", "-m", help="How to find segments.")
     ] = Clustering.spectral,
-    perplexity: opt.Perplexity = None,
-    seed: opt.Seed = 0,
-    threads: opt.Threads = None,
     *,
+    options: opt.PerplexityOptions,
     talk: opt.TalkOptions,
 ) -> None:
     """Segment a picture: pixels that are close, in place and colour, stay together."""
     with reporting(talk) as reporter:
+        from closeknit.apps import segment_image
+
         check_number(method, segments, "--segments")
-        K = opt.one_perplexity(perplexity, "segment")
+        K = options.single("segment")
         target = output or name_after(path, "segments", ".png")
         check_outputs([path], [(target, (".png", ".npy"))])
         with reporter.stages():
             report("reading")
             image = read_image(path)
-            _warn_if_large(reporter, image, segments, method, perplexity)
+            _warn_if_large(reporter, image, segments, method, options)
             report("starting")
-            labels = _segment(image, segments, method, K, seed, threads)
+            labels = segment_image(
+                image,
+                n_segments=segments,
+                method=method.value,
+                perplexity=K,
+                n_jobs=options.n_jobs,
+                random_state=options.seed,
+            )
             report("writing")
             _write(target, image, labels)
         height, width = labels.shape
@@ -91,37 +99,16 @@ def _warn_if_large(
     image: NDArray[Any],
     segments: int | None,
     method: Clustering,
-    perplexity: list[str] | None,
+    options: opt.PerplexityOptions,
 ) -> None:
     warn_if_large(
         reporter,
         (image.shape[0] * image.shape[1], 5),
-        opt.AffinityOptions(perplexity),
+        opt.AffinityOptions(options.perplexity),
         "modes" if method is Clustering.meanshift else "eigenvectors",
         n_vectors=segments or 0,
         picture=True,
     )
-
-
-def _segment(
-    image: Any,
-    segments: int | None,
-    method: Clustering,
-    perplexity: float,
-    seed: int,
-    threads: int | None,
-) -> NDArray[Any]:
-    from closeknit.apps import segment_image
-
-    labels: NDArray[Any] = segment_image(
-        image,
-        n_segments=segments,
-        method=method.value,
-        perplexity=perplexity,
-        n_jobs=threads or -1,
-        random_state=seed,
-    )
-    return labels
 
 
 def _write(path: Path, image: NDArray[Any], labels: NDArray[Any]) -> None:

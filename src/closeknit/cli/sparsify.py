@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from closeknit.cli import options as opt
+from closeknit.cli.groups import spelled_out
 from closeknit.cli.inputs import data_facts, holds_affinities, read
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.outputs import check_outputs, name_after
@@ -44,7 +45,7 @@ _CLASSES = {
 }
 
 
-@opt.spelled_out
+@spelled_out
 def sparsify(
     output: Annotated[Path | None, opt.output(opt.GRAPH_FILE, "INPUT-sparse.npz")] = None,
     method: Annotated[

@@ -7,15 +7,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from closeknit.embeddings.out_of_sample import new_affinities
+from closeknit.linalg import Array
 
 __all__ = ["BaseEmbedding", "check_number"]
-
-Array = NDArray[np.float64]
 
 
 class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

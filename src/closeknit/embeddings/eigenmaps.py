@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
@@ -14,12 +13,10 @@ from sklearn.utils import check_random_state
 from closeknit.embeddings.base import BaseEmbedding, check_number
 from closeknit.embeddings.out_of_sample import weighted_means
 from closeknit.graphs import affinity_graph
-from closeknit.linalg import graph_eigenvectors
+from closeknit.linalg import Array, graph_eigenvectors
 from closeknit.progress import report, shown
 
 __all__ = ["LaplacianEigenmaps", "eigenmaps"]
-
-Array = NDArray[np.float64]
 
 
 def eigenmaps(

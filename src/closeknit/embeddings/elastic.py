@@ -9,17 +9,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from closeknit import objectives
 from closeknit.embeddings.nonlinear import NonlinearEmbedding
+from closeknit.linalg import Array
 from closeknit.minimize import Direction, Path, Schedule, SpectralMomentum, Stage
 from closeknit.objectives import AtLambda, Objective, Value
 from closeknit.repulsion import ExactRepulsion
 
 __all__ = ["ElasticEmbedding", "TElasticEmbedding"]
-
-Array = NDArray[np.float64]
 
 #: Points for which an n × n array of float64 is still reasonable (about 7 GiB).
 _MAX_POINTS_DENSE = 30_000

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-__all__ = ["initial_embedding"]
+from closeknit.linalg import Array
 
-Array = NDArray[np.float64]
+__all__ = ["initial_embedding"]
 
 #: Standard deviation of the first coordinate of a start.
 _SCALE = 1e-4

@@ -6,9 +6,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from closeknit.embeddings._callbacks import (
     CallbackSupportMixin,
     each_iteration,
@@ -19,6 +16,7 @@ from closeknit.embeddings.initialize import initial_embedding
 from closeknit.embeddings.out_of_sample import place
 from closeknit.embeddings.settled import MapSettled
 from closeknit.graphs import affinity_graph
+from closeknit.linalg import Array
 from closeknit.minimize import (
     Convergence,
     Direction,
@@ -36,8 +34,6 @@ from closeknit.progress import report, shown
 from closeknit.repulsion import ExactRepulsion, GridRepulsion, Repulsion
 
 __all__ = ["NonlinearEmbedding"]
-
-Array = NDArray[np.float64]
 
 #: Points up to which ``repulsion="auto"`` sums all pairs; about there the grid becomes as fast.
 MAX_POINTS_EXACT = 5000

@@ -12,11 +12,10 @@ from sklearn.utils.validation import validate_data
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
+from closeknit.linalg import Array
 from closeknit.repulsion import Potential
 
 __all__ = ["new_affinities", "place", "weighted_means"]
-
-Array = NDArray[np.float64]
 
 
 def new_affinities(estimator: Any, X: Any) -> tuple[Any, NDArray[np.int64]]:

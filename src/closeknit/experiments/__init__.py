@@ -1,13 +1,73 @@
-"""The papers' experiments, each a module with ``reproduce(out, *, quick, data, verbose)``.
+"""The papers' experiments: ``reproduce(name, out)`` runs one and writes a page about it.
 
-``EXPERIMENTS`` maps names to modules, which are imported only when they are run.
+``EXPERIMENTS`` maps names to modules, which are imported only when they are run. Each has a
+``TITLE``, an ``INTRODUCTION`` and a function ``run(report, *, quick, data)`` that adds its sections
+to a :class:`~closeknit.experiments.report.Report`.
 """
 
-__all__ = ["EXPERIMENTS"]
+from __future__ import annotations
 
-#: Name on the command line → module with a function ``reproduce``.
+from importlib import import_module
+from pathlib import Path
+
+__all__ = ["EXPERIMENTS", "reproduce"]
+
+#: Name on the command line → module.
 EXPERIMENTS: dict[str, str] = {
     "affinities": "closeknit.experiments.affinities",
     "embeddings": "closeknit.experiments.embeddings",
     "sparsification": "closeknit.experiments.sparsification",
 }
+
+
+def reproduce(
+    name: str,
+    out: str | Path,
+    *,
+    quick: bool = False,
+    data: Path | None = None,
+    verbose: bool = False,
+) -> Path:
+    """Draw the figures of a paper, and write a page with our numbers beside its claims.
+
+    The page and its figures are written one after the other; Ctrl-C leaves what is finished.
+
+    Parameters
+    ----------
+    name : {"affinities", "embeddings", "sparsification"}
+    out : str or path
+        Folder for the PNG files and the page, ``NAME.md``; made if it does not exist.
+    quick : bool, default=False
+        On few, bundled data; below two minutes.
+    data : Path or None, default=None
+        Folder with the paper's data sets; see the function ``run`` of the experiment. Without it,
+        and in a quick run, bundled data take their place.
+    verbose : bool, default=False
+        Whether to say on standard error what is being done.
+
+    Returns
+    -------
+    Path
+        Of the page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from closeknit.experiments import reproduce
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     reproduce("chemistry", folder)
+    Traceback (most recent call last):
+    ValueError: there is no experiment 'chemistry'; choose one of affinities, embeddings, ...
+    """
+    from closeknit.experiments.report import Report
+    from closeknit.progress import listening, shown
+
+    if name not in EXPERIMENTS:
+        known = ", ".join(EXPERIMENTS)
+        raise ValueError(f"there is no experiment {name!r}; choose one of {known}")
+    experiment = import_module(EXPERIMENTS[name])
+    report = Report(Path(out), name, experiment.TITLE, experiment.INTRODUCTION, quick=quick)
+    # Bars of the many small fits would only distract from the text.
+    with shown(verbose), listening(None):
+        experiment.run(report, quick=quick, data=None if quick else data)
+    return report.path

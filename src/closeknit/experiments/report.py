@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from closeknit.exceptions import OutputError
 from closeknit.io.extras import require
 from closeknit.io.files import replacing
+from closeknit.progress import log
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,8 +39,6 @@ class Report:
     title, introduction : str
     quick : bool, default=False
         Whether to warn the reader that this was a quick run.
-    verbose : bool, default=False
-        Whether to say on standard error what is being done.
 
     Examples
     --------
@@ -61,7 +59,6 @@ class Report:
         introduction: str,
         *,
         quick: bool = False,
-        verbose: bool = False,
     ) -> None:
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -72,14 +69,11 @@ class Report:
         self.path = out / f"{name}.md"
         self._name = name
         self._parts = [f"# {title}", introduction, *([QUICK] if quick else [])]
-        self._verbose = verbose
         self._started = time.perf_counter()
 
-    def say(self, what: str) -> None:
-        """Tell what comes next, if that is wanted."""
-        if self._verbose:
-            passed = time.perf_counter() - self._started
-            print(f"{self._name}: {what} ({passed:.0f} s so far)", file=sys.stderr, flush=True)
+    def log(self, what: str) -> None:
+        """Log what comes next."""
+        log(f"{self._name}: {what} ({time.perf_counter() - self._started:.0f} s so far)")
 
     def add(self, heading: str, text: str, figure: Figure | None = None, picture: str = "") -> None:
         """Append a section, with a figure saved under the page's name and `picture`."""

@@ -24,16 +24,7 @@ _NAMES, _IDS = "feature_names", "ids"
 
 
 def read_npy(path: Path, *, selection: Selection) -> Table:
-    """Read one array of rows and columns.
-
-    Parameters
-    ----------
-    path : Path
-    selection : Selection
-
-    Returns
-    -------
-    Table
+    """Read one array of rows and columns; see `read_table`.
 
     Examples
     --------
@@ -54,18 +45,8 @@ def read_npy(path: Path, *, selection: Selection) -> Table:
 def read_npz(path: Path, *, key: str | None, selection: Selection) -> Table:
     """Read named arrays, or a sparse matrix as scipy.sparse.save_npz writes it.
 
-    Parameters
-    ----------
-    path : Path
-    key : str or None
-        The array to take; None is "X" or, if there is no "X", the only matrix.
-    selection : Selection
-
-    Returns
-    -------
-    Table
-        Other arrays with one value per row are labels; ``feature_names`` and ``ids`` are what they
-        say.
+    A `key` of None is "X" or, if there is no "X", the only matrix. Other arrays with one value per
+    row are labels; ``feature_names`` and ``ids`` are what they say.
 
     Examples
     --------
@@ -91,17 +72,7 @@ def read_npz(path: Path, *, key: str | None, selection: Selection) -> Table:
 
 
 def read_matrix_market(path: Path, *, selection: Selection) -> Table:
-    """Read a Matrix Market file, sparse (coordinate) or dense (array).
-
-    Parameters
-    ----------
-    path : Path
-        Compressed if it ends in ``.gz``.
-    selection : Selection
-
-    Returns
-    -------
-    Table
+    """Read a Matrix Market file, sparse (coordinate) or dense (array); see `read_table`.
 
     Examples
     --------

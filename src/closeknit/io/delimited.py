@@ -1,6 +1,7 @@
 """Delimited text: CSV, TSV and the like, read by Arrow.
 
-The first lines tell how the file is written (see `dialect.py`) and which columns hold numbers.
+How the file is written (see `dialect.py`) and which columns hold numbers is found from its first
+lines.
 What Arrow cannot convert is looked at cell by cell, so that messages name the line.
 """
 
@@ -32,19 +33,7 @@ _CODE = re.compile("0[0-9]+")  # 007 is a name
 
 
 def read_delimited(path: Path, *, selection: Selection, **dialect: Any) -> Table:
-    r"""Read delimited text.
-
-    Parameters
-    ----------
-    path : Path
-        Compressed if it ends in ``.gz``.
-    selection : Selection
-    **dialect
-        Those fields of `Dialect` that are known; the others are found out.
-
-    Returns
-    -------
-    Table
+    r"""Read delimited text; `dialect` holds those fields of `Dialect` that are known.
 
     Examples
     --------

@@ -152,8 +152,8 @@ def reading(
 def _cannot_write(path: str | os.PathLike[str], error: OSError) -> str:
     advice = _WRITING_ADVICE.get(error.errno or 0)
     reason = error.strerror or str(error)
-    ways = f"{advice}, or choose another file" if advice else "choose another file"
-    return f"cannot write {path}: {reason}; {ways}"
+    remedy = f"{advice}, or choose another file" if advice else "choose another file"
+    return f"cannot write {path}: {reason}; {remedy}"
 
 
 def _damaged(error: Exception) -> str:

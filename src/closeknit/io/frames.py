@@ -1,4 +1,4 @@
-"""Frames of pandas, Polars and Arrow, all alike; narwhals speaks to each of them."""
+"""Frames of pandas, Polars and Arrow, all read and written through narwhals."""
 
 from __future__ import annotations
 
@@ -100,16 +100,7 @@ def to_frame_like(frame: Any, embedding: ArrayLike, columns: Sequence[str] | Non
 
 
 def read_parquet(path: Path, *, selection: Selection) -> Table:
-    """Read a Parquet file.
-
-    Parameters
-    ----------
-    path : Path
-    selection : Selection
-
-    Returns
-    -------
-    Table
+    """Read a Parquet file; see `read_table`.
 
     Examples
     --------

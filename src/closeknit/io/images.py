@@ -45,18 +45,9 @@ def read_image(path: str | Path) -> NDArray[np.float64]:
 
 
 def read_pixels(path: Path, *, selection: Selection) -> Table:
-    """One row for each pixel, in raster order: where it is, and its colour.
+    """Read one row for each pixel, in raster order: where it is, and its colour.
 
-    Parameters
-    ----------
-    path : Path
-    selection : Selection
-
-    Returns
-    -------
-    Table
-        Row, column and colours, these from 0 to 255, so that a step in space and one in colour
-        are alike in size.
+    Colours go from 0 to 255, so that a step in space and one in colour are alike in size.
 
     Examples
     --------

@@ -286,7 +286,7 @@ def _finite_rows(
         bad = np.bincount(rows[wrong], minlength=X.shape[0]) > 0
         column = int(X.indices[np.argmax(wrong)]) if wrong.any() else 0
     else:
-        # One sum tells in most cases, at no memory; it may also overflow, hence the second look.
+        # One sum mostly suffices and needs no memory; it may overflow, hence the second look.
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(X.sum()):
                 return None

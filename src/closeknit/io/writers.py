@@ -59,7 +59,7 @@ def write_table(
     Raises
     ------
     OutputError
-        Saying why it cannot be written, and what to do.
+        Saying why the file cannot be written, and what to do.
 
     Examples
     --------
@@ -105,16 +105,15 @@ def write_graph(path: str | Path, W: Any) -> None:
         ``.npz`` (as scipy.sparse.load_npz reads it) or ``.mtx`` (Matrix Market).
     W : sparse matrix or array-like of shape (n_samples, n_samples)
 
-    Raises
-    ------
-    OutputError
-        Saying why it cannot be written, and what to do.
+    See Also
+    --------
+    write_table : Raises the same errors.
 
     Examples
     --------
     >>> import tempfile
-    >>> import closeknit as ck
     >>> from scipy import sparse
+    >>> import closeknit as ck
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ck.io.write_graph(f"{folder}/W.npz", sparse.eye(3))
     ...     sparse.load_npz(f"{folder}/W.npz").nnz

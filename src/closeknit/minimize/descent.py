@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
+from itertools import filterfalse
 from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -130,13 +132,10 @@ class Direction(ABC, Generic[P]):
             ...
         TypeError: LBFGS needs value and gradient; this problem offers nothing; give it that method
         """
-        for need in self.needs:
-            if not hasattr(problem, need):
-                break
-        else:
+        missing = list(filterfalse(partial(hasattr, problem), self.needs))
+        if not missing:
             return
-        missing = [need for need in self.needs if not hasattr(problem, need)]
-        offers = [method for method in _CAPABILITIES if hasattr(problem, method)]
+        offers = list(filter(partial(hasattr, problem), _CAPABILITIES))
         advice = "give it that method"
         if "value_and_gradient" in offers:
             advice = "use 'spectral-lbfgs'" if "attractive_weights" in offers else "use 'lbfgs'"

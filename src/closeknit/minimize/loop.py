@@ -15,7 +15,7 @@ from closeknit.linalg import inner, norm
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.directions import resolve_direction, resolve_step
 from closeknit.minimize.problem import Array, Point, Problem
-from closeknit.minimize.results import History, Path, Record, Result, State, StopReason
+from closeknit.minimize.results import History, Path, Result, State, StopReason
 from closeknit.minimize.schedule import Convergence, ProblemAt, Schedule, Stage, Stop
 from closeknit.minimize.steps import Line, Sample, Step
 from closeknit.progress import log, report
@@ -110,7 +110,7 @@ class _Run:
     lam: float | None = None
     descent: Descent[Any] | None = None
     best: Point | None = None
-    records: list[Record] = field(default_factory=list)
+    records: list[tuple[float, ...]] = field(default_factory=list)  # rows of a history
 
     def follow(self, stages: Sequence[Stage], problem_at: ProblemAt, start: Array) -> Path:
         """Go through the stages, as far as nothing stops it."""
@@ -212,32 +212,14 @@ class _Run:
         point = sample.point
         X = point.X.view()
         X.flags.writeable = False
-        state = State(
-            iteration=self.iterations,
-            evaluations=self.evaluations,
-            seconds=time.perf_counter() - self.started,
-            X=X,
-            value=point.value,
-            gradient_norm=norm(point.gradient),
-            step=sample.step,
-            lam=self.lam,
-            stage=self.number,
-        )
+        seconds, length = time.perf_counter() - self.started, norm(point.gradient)
+        counts = (self.iterations, self.evaluations, seconds)
+        state = State(*counts, X, point.value, length, sample.step, self.lam, self.number)
         if self.best is None or point.value < self.best.value or not self.direction.monotone:
             self.best = point
-        self.records.append(
-            Record(
-                iteration=state.iteration,
-                stage=state.stage,
-                lam=np.nan if state.lam is None else state.lam,
-                evaluations=state.evaluations,
-                seconds=state.seconds,
-                objective=state.value,
-                attractive=point.attractive,
-                repulsive=point.repulsive,
-                gradient_norm=state.gradient_norm,
-                step=state.step,
-            )
-        )
+        lam = np.nan if self.lam is None else self.lam
+        where = (self.iterations, self.number, lam, self.evaluations, seconds)
+        values = (point.value, point.attractive, point.repulsive, length, sample.step)
+        self.records.append((*where, *values))
         report("optimisation", state.iteration, self.total, state)
         return state

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closeknit.minimize.problem import Array
 
-__all__ = ["History", "Path", "Record", "Result", "State", "StopReason"]
+__all__ = ["History", "Path", "Result", "State", "StopReason"]
 
 
 class StopReason(StrEnum):
@@ -102,21 +102,6 @@ class State:
         return ", ".join([*parts, f"{self.seconds:.1f} s"])
 
 
-class Record(NamedTuple):
-    """A row of a history; its fields are the columns of :class:`History`."""
-
-    iteration: int
-    stage: int
-    lam: float
-    evaluations: int
-    seconds: float
-    objective: float
-    attractive: float
-    repulsive: float
-    gradient_norm: float
-    step: float
-
-
 @dataclass(frozen=True)
 class History:
     """One entry for the start of each stage and one for every iteration.
@@ -168,10 +153,10 @@ class History:
         return len(self.iteration)
 
     @classmethod
-    def from_records(cls, records: Sequence[Record]) -> History:
+    def from_records(cls, records: Sequence[tuple[float, ...]]) -> History:
         """Make the columns from a list of rows."""
-        table = np.array(records, dtype=np.float64).reshape(len(records), len(Record._fields)).T
-        columns: dict[str, NDArray[Any]] = dict(zip(Record._fields, table, strict=True))
+        table = np.array(records, dtype=np.float64).reshape(len(records), len(_COLUMNS)).T
+        columns: dict[str, NDArray[Any]] = dict(zip(_COLUMNS, table, strict=True))
         for name in ("iteration", "stage", "evaluations"):
             columns[name] = columns[name].astype(np.int64)
         return cls(**columns)
@@ -196,7 +181,10 @@ class History:
             import pandas as pd  # type: ignore[import-untyped]
         except ImportError as error:
             raise ImportError("History.to_frame needs pandas: pip install pandas") from error
-        return pd.DataFrame({f.name: getattr(self, f.name) for f in fields(self)})
+        return pd.DataFrame({name: getattr(self, name) for name in _COLUMNS})
+
+
+_COLUMNS = tuple(History.__dataclass_fields__)
 
 
 @dataclass(frozen=True)
@@ -272,6 +260,5 @@ class Path:
     @cached_property
     def history(self) -> History:
         """The histories of all stages in one."""
-        parts = map(attrgetter("history"), self.results)
-        columns = zip(*map(attrgetter(*Record._fields), parts), strict=True)
-        return History(*map(np.concatenate, columns))
+        parts = map(attrgetter(*_COLUMNS), map(attrgetter("history"), self.results))
+        return History(*map(np.concatenate, zip(*parts, strict=True)))

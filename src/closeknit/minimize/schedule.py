@@ -235,7 +235,8 @@ class Schedule:
         """
         values = np.asarray(lams)
         numbers = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iuf"
-        if not (numbers and values[0] > 0.0 and (np.diff(values, append=np.inf) > 0.0).all()):
+        good = numbers and np.isfinite(values).all() and values[0] > 0.0
+        if not (good and (np.diff(values) > 0.0).all()):
             raise ValueError(
                 "lams must be a list of positive, strictly increasing numbers, such as "
                 f"log_spaced(), got {lams!r}"

@@ -70,17 +70,16 @@ class Sketcher:
         """Sketch the rows of `X`; those far beyond the fitted points get infinite norms."""
         basis = self.basis
         with np.errstate(over="ignore"):
-            values = self._cast(X) if basis is None else self._project(X, basis, n_threads)
+            if basis is None:
+                values = np.empty(X.shape, dtype=np.float32)
+                for start in range(0, X.shape[0], 4096):  # so that no float64 copy of X is made
+                    chunk = slice(start, start + 4096)
+                    values[chunk] = (X[chunk] - self.center) * self.scale
+            else:
+                values = self._project(X, basis, n_threads)
         sq_norms = np.einsum("ij,ij->i", values, values, dtype=np.float64)
         margin = rounding_margin(values.shape[1])
         return Sketches(values, sq_norms * (1.0 - margin) - np.finfo(np.float32).tiny)
-
-    def _cast(self, X: Data) -> npt.NDArray[np.float32]:
-        values = np.empty(X.shape, dtype=np.float32)
-        for start in range(0, X.shape[0], 4096):  # chunks, so that no float64 copy of X is made
-            chunk = slice(start, start + 4096)
-            values[chunk] = (X[chunk] - self.center) * self.scale
-        return values
 
     def _project(
         self, X: Data, basis: npt.NDArray[np.float64], n_threads: int

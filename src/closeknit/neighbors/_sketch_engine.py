@@ -239,12 +239,14 @@ class SketchEngine(Engine):
         indices = np.empty((n_queries, n_neighbors), dtype=np.int32)
         sq_distances = np.empty((n_queries, n_neighbors))
         evaluated = np.empty(n_queries, dtype=np.int64)
+        query_rows = as_rows(rows)
+        point_rows = query_rows if rows is self._points else as_rows(self._points_for(rows))
         order, offsets = group_by_cell(members)
         queries = _core.SearchQueries(
-            as_rows(rows), sketches.values, sketches.sq_norms, own, order, offsets
+            query_rows, sketches.values, sketches.sq_norms, own, order, offsets
         )
         points = _core.SearchPoints(
-            rows=as_rows(self._points_for(rows)),
+            rows=point_rows,
             sq_offsets=self._sq_offsets,
             sketch=prepared.packed,
             centers=prepared.cells.packed_centers,

@@ -21,13 +21,11 @@ from scipy.sparse import csr_matrix
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.linalg import check_symmetric, permuted, take_entries, with_data
+from closeknit.linalg import Array, check_symmetric, permuted, take_entries, with_data
 from closeknit.objectives.map_order import map_order
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
 __all__ = ["AtLambda", "Attraction", "Objective", "Value"]
-
-Array = NDArray[np.float64]
 
 
 class Value(float):

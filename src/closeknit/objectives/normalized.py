@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from closeknit.kernels import GAUSSIAN, STUDENT, Kernel, student
+from closeknit.linalg import Array
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import PairSums
 
 __all__ = ["TSNE", "NormalizedObjective", "SymmetricSNE"]
-
-Array = NDArray[np.float64]
 
 
 class NormalizedObjective(Objective):

@@ -6,19 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import entr
 
 from closeknit.graphs import symmetrize
 from closeknit.kernels import GAUSSIAN
-from closeknit.linalg import check_weights
+from closeknit.linalg import Array, check_weights
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import PairSums, Repulsion
 
 __all__ = ["SNE"]
-
-Array = NDArray[np.float64]
 
 
 class SNE(Objective):

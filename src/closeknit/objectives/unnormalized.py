@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from closeknit.kernels import EPANECHNIKOV, GAUSSIAN, STUDENT
+from closeknit.linalg import Array
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
@@ -19,8 +20,6 @@ __all__ = [
     "TElasticEmbedding",
     "UnnormalizedObjective",
 ]
-
-Array = NDArray[np.float64]
 
 
 class UnnormalizedObjective(Objective):

@@ -11,10 +11,18 @@ Every function draws into the axes it is given, or into new ones, and returns th
     plot_path(estimator)             the objective along a homotopy, with maps
     plot_sparsity(curves)            any measure against sparsity, for several methods
 
+The same colours and scales for figures of your own::
+
+    PALETTE, category_colors(names)  twenty colours; one for each name
+    curve_styles(n)                  colours and dashes of n curves
+    resolve_scale(name, scale, x)    "linear" or "log" for "auto"
+
 Colours are safe for colour-blind readers, colour maps are perceptually uniform, and no setting of
 Matplotlib is changed.
 """
 
+from closeknit.plotting._colors import PALETTE, category_colors
+from closeknit.plotting._curves import curve_styles, resolve_scale
 from closeknit.plotting.affinities import plot_affinities
 from closeknit.plotting.embedding import plot_embedding
 from closeknit.plotting.entropy import plot_entropy
@@ -24,6 +32,9 @@ from closeknit.plotting.sigmas import plot_sigmas, plot_sigmas_by_class
 from closeknit.plotting.sparsity import plot_sparsity
 
 __all__ = [
+    "PALETTE",
+    "category_colors",
+    "curve_styles",
     "plot_affinities",
     "plot_embedding",
     "plot_entropy",
@@ -32,4 +43,5 @@ __all__ = [
     "plot_sigmas",
     "plot_sigmas_by_class",
     "plot_sparsity",
+    "resolve_scale",
 ]

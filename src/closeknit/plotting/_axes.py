@@ -74,7 +74,7 @@ def color_bar(ax: Axes, mappable: Any, label: str) -> None:
 def legend_beside(
     ax: Axes, handles: Sequence[Artist], names: Sequence[str], title: str | None = None
 ) -> None:
-    """Put a legend to the right of the axes, and make room for it if nobody else does."""
+    """Put a legend to the right of the axes, and make room for it unless the layout does."""
     legend = ax.legend(
         handles,
         names,

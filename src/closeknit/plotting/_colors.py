@@ -1,4 +1,4 @@
-"""Colours for categories, told apart by colour-blind readers as far as that is possible."""
+"""Colours for categories that colour-blind readers can tell apart, as far as that is possible."""
 
 from __future__ import annotations
 

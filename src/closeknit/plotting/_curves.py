@@ -15,7 +15,23 @@ _DASHES = ("-", "--", ":", "-.")
 
 
 def curve_styles(n_curves: int) -> list[dict[str, Any]]:
-    """Colours, and dashes that differ between curves whose colours are easily confused."""
+    """Colours, and dashes that differ between curves whose colours are easily confused.
+
+    Parameters
+    ----------
+    n_curves : int
+
+    Returns
+    -------
+    list of dict
+        Keywords of Matplotlib's ``plot``.
+
+    Examples
+    --------
+    >>> from closeknit.plotting import curve_styles
+    >>> [style["linestyle"] for style in curve_styles(7)]
+    ['-', '-', '-', '-', '-', '-', '--']
+    """
     colors = category_colors([str(i) for i in range(n_curves)])
     return [
         {"color": tuple(color), "linestyle": _DASHES[i // 6 % len(_DASHES)]}
@@ -25,6 +41,15 @@ def curve_styles(n_curves: int) -> list[dict[str, Any]]:
 
 def resolve_scale(name: str, scale: str, values: NDArray[Any], wide: float = 100.0) -> str:
     """Return "linear" or "log"; for "auto" the latter if values are positive and differ widely.
+
+    Parameters
+    ----------
+    name : str
+        What the parameter is called, for messages.
+    scale : {"auto", "linear", "log"}
+    values : ndarray
+    wide : float, default=100.0
+        Ratio of the largest to the smallest value from which on "auto" is logarithmic.
 
     Examples
     --------

@@ -81,6 +81,7 @@ def plot_embedding(
     Returns
     -------
     matplotlib Axes
+        With a legend for labels, or a colour bar for values.
 
     Examples
     --------

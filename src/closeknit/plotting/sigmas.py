@@ -59,7 +59,7 @@ def plot_sigmas(
     Returns
     -------
     matplotlib Axes
-        With a colour bar beside it.
+        With a colour bar for σ.
 
     Examples
     --------
@@ -123,6 +123,7 @@ def plot_sigmas_by_class(
     Returns
     -------
     matplotlib Axes
+        With the names of the classes along x.
 
     Examples
     --------

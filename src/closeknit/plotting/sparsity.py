@@ -42,6 +42,7 @@ def plot_sparsity(
     Returns
     -------
     matplotlib Axes
+        With a legend beside it.
 
     Examples
     --------

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from closeknit import _core
 from closeknit.kernels import STUDENT, Kernel
+from closeknit.linalg import Array
 from closeknit.repulsion._potential import Box
 from closeknit.repulsion._splines import resolution
 from closeknit.repulsion._tapered import TaperedKernel
 
 __all__ = ["GridPlan", "cheapest", "plans"]
-
-Array = NDArray[np.float64]
 
 #: Radii of close pairs that are considered, in widths of the kernel.
 _RADII = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)

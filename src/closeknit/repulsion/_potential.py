@@ -11,11 +11,10 @@ from scipy import fft
 
 from closeknit import _core
 from closeknit.kernels import Kernel
+from closeknit.linalg import Array
 from closeknit.repulsion._splines import Resolution, spline_transform
 
 __all__ = ["Box", "KernelTransform", "Potential"]
-
-Array = NDArray[np.float64]
 
 #: Sizes of grids are multiples of a power of two between a 24th and a 12th of them, so that a
 #: growing map seldom needs another transform of the kernel.

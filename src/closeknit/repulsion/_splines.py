@@ -8,14 +8,12 @@ from math import comb, factorial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
 from closeknit.kernels import Kernel
+from closeknit.linalg import Array
 
 __all__ = ["Resolution", "resolution", "spline_transform"]
-
-Array = NDArray[np.float64]
 
 #: Spacings that are tried, coarsest first, in units of the kernel's width.
 _SPACINGS = 2.0 ** (-np.arange(0, 29) / 4.0)

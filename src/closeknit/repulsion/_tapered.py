@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closeknit.kernels import Kernel
+from closeknit.linalg import Array
 
 __all__ = ["TaperedKernel"]
-
-Array = NDArray[np.float64]
 
 #: Degree of the polynomial, as in cpp/repulsion/close_pairs.h.
 _ORDER = 3

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closeknit.kernels import Kernel
+from closeknit.linalg import Array
 
 if TYPE_CHECKING:
     from closeknit.repulsion._potential import Potential
 
 __all__ = ["CurvatureSums", "PairSums", "Repulsion"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,15 @@ from enum import IntEnum
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
+from closeknit.linalg import Array
 from closeknit.repulsion._potential import Potential
 from closeknit.repulsion.base import CurvatureSums, PairSums
 
 __all__ = ["ExactRepulsion"]
-
-Array = NDArray[np.float64]
 
 
 class _Wanted(IntEnum):

@@ -22,20 +22,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.exceptions import CloseknitWarning
 from closeknit.kernels import Kernel
+from closeknit.linalg import Array
 from closeknit.repulsion._grid_plan import GridPlan, cheapest, plans
 from closeknit.repulsion._potential import Box, KernelTransform, Potential
 from closeknit.repulsion.base import CurvatureSums, PairSums
 from closeknit.repulsion.exact import ExactRepulsion, check_shapes
 
 __all__ = ["GridRepulsion"]
-
-Array = NDArray[np.float64]
 
 #: Accuracies below which single precision would show.
 _SINGLE = 1e-4

@@ -23,10 +23,10 @@ from closeknit.experiments.data import Points
 from closeknit.experiments.report import Report
 from closeknit.neighbors import Neighbors, find_neighbors
 
-__all__ = ["Scale", "reproduce"]
+__all__ = ["INTRODUCTION", "TITLE", "Scale", "run"]
 
-_TITLE = "Entropic affinities: properties and efficient numerical computation"
-_INTRODUCTION = (
+TITLE = "Entropic affinities: properties and efficient numerical computation"
+INTRODUCTION = (
     "Figures 1 to 6 of Vladymyrov and Carreira-Perpiñán (2013), drawn and measured by "
     "`closeknit.experiments.affinities`. What the paper claims is in italics, our verdict in bold. "
     "Seconds are those of the machine that ran this, all cores; the rest does not depend on it."
@@ -57,47 +57,32 @@ FULL = Scale()
 QUICK = Scale(image_size=80, n_embedded=200, n_lams=6, max_iter=60)
 
 
-def reproduce(
-    out: Path, *, quick: bool = False, data: Path | None = None, verbose: bool = False
-) -> Path:
-    """Draw figures 1 to 6 and write a page with our numbers beside the paper's claims.
-
-    The page and its figures are written one after the other; Ctrl-C leaves what is finished.
+def run(report: Report, *, quick: bool, data: Path | None) -> None:
+    """Figures 1 to 6.
 
     Parameters
     ----------
-    out : Path
-        Folder for the PNG files and ``affinities.md``; made if it does not exist.
-    quick : bool, default=False
-        A small part of the photograph and few digits; below two minutes.
-    data : Path or None, default=None
-        Folder with ``coil20.npz``, ``mnist70k.npz`` and ``newsgroups20_counts.npz``. Without it,
-        and in a quick run, scikit-learn's digits and the docstrings of NumPy and SciPy take their
-        place.
-    verbose : bool, default=False
-        Whether to say on standard error what is being done.
-
-    Returns
-    -------
-    Path
-        Of the page.
+    report : Report
+    quick : bool
+        A small part of the photograph and few digits.
+    data : Path or None
+        Folder with ``coil20.npz``, ``mnist70k.npz`` and ``newsgroups20_counts.npz``, for which
+        scikit-learn's digits and the docstrings of NumPy and SciPy stand in.
     """
-    scale, data = (QUICK, None) if quick else (FULL, data)
-    report = Report(Path(out), "affinities", _TITLE, _INTRODUCTION, quick=quick, verbose=verbose)
+    scale = QUICK if quick else FULL
     with warnings.catch_warnings():
         # Pictures have pixels with many equals, and each experiment would say so again.
         warnings.simplefilter("ignore", NoBandwidthWarning)
         _figure_1(report, sets.digits(scale.n_embedded) if data is None else sets.coil(data), scale)
         photograph = sets.photograph(scale.image_size)
-        report.say("neighbours of the pixels")
+        report.log("neighbours of the pixels")
         near = _neighbors(photograph)
         _figures_2_and_3(report, photograph, near)
-        report.say("figure 4")
+        report.log("figure 4")
         square = orders.uniform_square()
         report.add("Figure 4: orders", orders.describe(square), orders.draw(square), "figure-4")
         _figure_5(report, photograph, near)
         _figure_6(report, photograph, near, data)
-    return report.path
 
 
 def _neighbors(points: Points) -> Neighbors:
@@ -105,14 +90,14 @@ def _neighbors(points: Points) -> Neighbors:
 
 
 def _figure_1(report: Report, points: Points, scale: Scale) -> None:
-    report.say(f"figure 1, {points.name}")
+    report.log(f"figure 1, {points.name}")
     outcomes = rules.compare_rules(points, scale.n_lams, scale.max_iter)
     text = rules.describe(points, outcomes)
     report.add("Figure 1: three rules", text, rules.draw(points, outcomes), "figure-1")
 
 
 def _figures_2_and_3(report: Report, points: Points, near: Neighbors) -> None:
-    report.say("figures 2 and 3")
+    report.log("figures 2 and 3")
     K = methods.PERPLEXITY
     row = near.sq_distances[roots.typical_point(solve_bandwidths(near.sq_distances, K).betas)]
     counts = [roots.count_steps(row, K, method) for method in roots.METHODS]
@@ -123,14 +108,14 @@ def _figures_2_and_3(report: Report, points: Points, near: Neighbors) -> None:
 
 
 def _figure_5(report: Report, points: Points, near: Neighbors) -> None:
-    report.say("figure 5")
+    report.log("figure 5")
     solution = solve_bandwidths(near.sq_distances, methods.PERPLEXITY)
     text = pixels.describe(points, solution.betas, methods.PERPLEXITY)
     report.add("Figure 5: a photograph", text, pixels.draw(points, solution.sigmas), "figure-5")
 
 
 def _figure_6(report: Report, points: Points, near: Neighbors, data: Path | None) -> None:
-    report.say(f"figure 6, {points.name}")
+    report.log(f"figure 6, {points.name}")
     shape = None if points.image is None else points.image.shape[:2]
     trials = [methods.try_methods(points.name, near, shape)]
     others = [
@@ -138,7 +123,7 @@ def _figure_6(report: Report, points: Points, near: Neighbors, data: Path | None
         sets.docstrings() if data is None else sets.newsgroups(data),
     ]
     for other in others:
-        report.say(f"figure 6, {other.name}")
+        report.log(f"figure 6, {other.name}")
         trials.append(methods.try_methods(other.name, _neighbors(other)))
     parts = [
         f"K = {methods.PERPLEXITY:g}, {methods.N_NEIGHBORS} neighbours, tolerance 1e-10, as in the "

@@ -14,8 +14,7 @@ from closeknit.embeddings import ElasticEmbedding
 from closeknit.experiments.data import Points
 from closeknit.experiments.report import claim, new_figure, table
 from closeknit.neighbors import find_neighbors
-from closeknit.plotting import plot_embedding
-from closeknit.plotting._colors import category_colors
+from closeknit.plotting import category_colors, plot_embedding
 from closeknit.quality import knn_accuracy, neighbor_recall
 
 __all__ = ["Outcome", "compare_rules", "describe", "draw"]

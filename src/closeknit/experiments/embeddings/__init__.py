@@ -20,10 +20,10 @@ from closeknit.experiments.embeddings import large, paths, random_starts, same_s
 from closeknit.experiments.embeddings.problems import Model, models_of
 from closeknit.experiments.report import Report
 
-__all__ = ["Limits", "Scale", "reproduce"]
+__all__ = ["INTRODUCTION", "TITLE", "Limits", "Scale", "run"]
 
-_TITLE = "Partial-Hessian strategies for fast learning of nonlinear embeddings"
-_INTRODUCTION = (
+TITLE = "Partial-Hessian strategies for fast learning of nonlinear embeddings"
+INTRODUCTION = (
     "Figures 1 to 4 of Vladymyrov and Carreira-Perpiñán (2012), drawn and measured by "
     "`closeknit.experiments.embeddings`. What the paper claims is in italics, our verdict in bold. "
     "Seconds, and what a limit in seconds leads to, are those of the machine that ran this."
@@ -89,49 +89,34 @@ QUICK = Scale(
 )
 
 
-def reproduce(
-    out: Path, *, quick: bool = False, data: Path | None = None, verbose: bool = False
-) -> Path:
-    """Draw figures 1 to 4 and write a page with our numbers beside the paper's claims.
-
-    The page and its figures are written one after the other; Ctrl-C leaves what is finished.
+def run(report: Report, *, quick: bool, data: Path | None) -> None:
+    """Figures 1 to 4.
 
     Parameters
     ----------
-    out : Path
-        Folder for the PNG files and ``embeddings.md``; made if it does not exist.
-    quick : bool, default=False
-        Few digits, few starts, and limits in iterations instead of seconds; below two minutes.
-    data : Path or None, default=None
-        Folder with ``coil20.npz`` and ``mnist70k.npz``. Without it, and in a quick run,
-        scikit-learn's digits take their place.
-    verbose : bool, default=False
-        Whether to say on standard error what is being done.
-
-    Returns
-    -------
-    Path
-        Of the page.
+    report : Report
+    quick : bool
+        Few digits, few starts, and limits in iterations instead of seconds.
+    data : Path or None
+        Folder with ``coil20.npz`` and ``mnist70k.npz``, for which scikit-learn's digits stand in.
     """
-    scale, data = (QUICK, None) if quick else (FULL, data)
-    report = Report(Path(out), "embeddings", _TITLE, _INTRODUCTION, quick=quick, verbose=verbose)
+    scale = QUICK if quick else FULL
     small = sets.digits(scale.n_small) if data is None else sets.coil(data)
     models = models_of(small)
     name = f"{len(small.X)} points of {small.name}"
     _figure_1(report, models, name, scale)
     _figure_2(report, models, name, scale)
-    report.say("figure 3")
+    report.log("figure 3")
     path = paths.follow_paths(models[0], scale.n_lams, **scale.path.options)
     text = f"{name}. " + paths.describe(path, str(scale.path))
     report.add("Figure 3: homotopy", text, paths.draw(path, small.y), "figure-3")
     _figure_4(report, data, scale)
-    return report.path
 
 
 def _figure_1(report: Report, models: list[Model], name: str, scale: Scale) -> None:
     outcomes = []
     for model in models:
-        report.say(f"figure 1, {model.name}")
+        report.log(f"figure 1, {model.name}")
         outcomes.append(same_start.same_start(model, **scale.same.options))
     text = f"{name}, {scale.same} for each run. " + same_start.describe(outcomes)
     report.add("Figure 1: one start", text, same_start.draw(outcomes), "figure-1")
@@ -140,7 +125,7 @@ def _figure_1(report: Report, models: list[Model], name: str, scale: Scale) -> N
 def _figure_2(report: Report, models: list[Model], name: str, scale: Scale) -> None:
     outcomes = []
     for model in models:
-        report.say(f"figure 2, {model.name}")
+        report.log(f"figure 2, {model.name}")
         outcomes.append(random_starts.random_starts(model, scale.n_starts, **scale.random.options))
     text = f"{name}. " + random_starts.describe(outcomes, str(scale.random))
     report.add("Figure 2: random starts", text, random_starts.draw(outcomes), "figure-2")
@@ -150,10 +135,10 @@ def _figure_4(report: Report, data: Path | None, scale: Scale) -> None:
     n = scale.n_large
     points = sets.digits(n) if data is None else sets.mnist(data, n)
     assert points.y is not None
-    report.say(f"figure 4, affinities of {points.name}")
+    report.log(f"figure 4, affinities of {points.name}")
     outcomes = []
     for model in large.large_models(points):
-        report.say(f"figure 4, {model.name}")
+        report.log(f"figure 4, {model.name}")
         outcomes.append(large.run_large(model, points.y, **scale.large.options))
     text = large.describe(points, outcomes, str(scale.large))
     report.add("Figure 4: a larger data set", text, large.draw(outcomes, points.y), "figure-4")

@@ -14,16 +14,15 @@ from closeknit.affinities import EntropicAffinities
 from closeknit.experiments.data import Points
 from closeknit.experiments.embeddings.problems import (
     Model,
+    Runs,
     draw_histories,
     finished,
-    lowest_objective,
     random_start,
 )
 from closeknit.experiments.report import claim, legend_below, new_figure, table
 from closeknit.graphs import symmetrize
-from closeknit.minimize import Result, SpectralDirection, SpectralLBFGS, minimize
-from closeknit.plotting import plot_embedding
-from closeknit.plotting._curves import resolve_scale
+from closeknit.minimize import SpectralDirection, SpectralLBFGS, minimize
+from closeknit.plotting import plot_embedding, resolve_scale
 from closeknit.quality import knn_accuracy
 
 __all__ = ["Large", "describe", "draw", "large_models", "run_large", "runs_table"]
@@ -43,27 +42,20 @@ SHOWN = ("FP", "SD", "SD + L-BFGS")
 
 
 @dataclass(frozen=True)
-class Large:
+class Large(Runs):
     """Runs of the directions on one model, and how well their maps keep the labels.
 
     Attributes
     ----------
-    model : str
-    first : float
-        The objective at the start.
-    runs : dict of str to Result
     accuracies : dict of str to float
         Of the labels by ten nearest neighbours in the map.
     """
 
-    model: str
-    first: float
-    runs: Mapping[str, Result]
     accuracies: Mapping[str, float]
 
     def excess(self, direction: str) -> float:
         """Return by how much a direction ends above the lowest objective, relative to it."""
-        lowest = lowest_objective(self.runs)
+        lowest = self.lowest
         return (self.runs[direction].value - lowest) / abs(lowest)
 
     def decrease(self, direction: str) -> float:

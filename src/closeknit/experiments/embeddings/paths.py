@@ -9,17 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.experiments.embeddings.problems import (
-    DIRECTIONS,
-    Model,
-    finished,
-    random_start,
-)
+from closeknit.experiments.embeddings.problems import DIRECTIONS, Model, finished, random_start
 from closeknit.experiments.report import claim, legend_below, new_figure, plain_log_ticks, table
 from closeknit.minimize import Path as LambdaPath
 from closeknit.minimize import homotopy
-from closeknit.plotting import plot_embedding
-from closeknit.plotting._curves import curve_styles
+from closeknit.plotting import curve_styles, plot_embedding
 
 __all__ = ["Paths", "describe", "draw", "follow_paths", "runs_table"]
 

@@ -14,19 +14,19 @@ from closeknit.affinities import EntropicAffinities
 from closeknit.experiments.data import Points
 from closeknit.graphs import symmetrize
 from closeknit.minimize import Path as LambdaPath
-from closeknit.minimize import Result
-from closeknit.plotting import plot_history
-from closeknit.plotting._curves import curve_styles
+from closeknit.minimize import Result, minimize
+from closeknit.plotting import curve_styles, plot_history
 
 __all__ = [
     "DIRECTIONS",
     "MODELS",
     "Model",
+    "Runs",
     "draw_histories",
     "finished",
-    "lowest_objective",
     "models_of",
     "random_start",
+    "run_direction",
 ]
 
 #: The paper's names and ours; the last is ours alone.
@@ -45,6 +45,28 @@ MODELS: dict[str, tuple[Any, float]] = {
     "s-SNE": (objectives.SymmetricSNE, 1.0),
 }
 PERPLEXITY = 20.0
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Minimisations of one model along several directions.
+
+    Attributes
+    ----------
+    model : str
+    first : float
+        The objective at the start.
+    runs : dict of str to Result
+    """
+
+    model: str
+    first: float
+    runs: Mapping[str, Result]
+
+    @property
+    def lowest(self) -> float:
+        """The lowest objective that any direction reached."""
+        return min(run.value for run in self.runs.values())
 
 
 @dataclass(frozen=True)
@@ -100,6 +122,23 @@ def draw_histories(axes: Any, runs: Mapping[str, Result], **options: Any) -> Non
         axes.lines[-1].set(label=label, **style)
 
 
-def lowest_objective(runs: Mapping[str, Result]) -> float:
-    """Return the least objective that any direction reached."""
-    return min(result.value for result in runs.values())
+def run_direction(
+    model: Model,
+    start: NDArray[np.float64],
+    direction: str,
+    *,
+    max_iter: int,
+    time_limit: float | None,
+) -> Result:
+    """Minimise until the gradient vanishes or a limit is reached."""
+    return finished(
+        minimize(
+            model.problem,
+            start,
+            direction,
+            max_iter=max_iter,
+            tol=0.0,
+            gradient_tol=1e-9,
+            time_limit=time_limit,
+        )
+    )

@@ -9,16 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.experiments.embeddings.problems import (
-    DIRECTIONS,
-    Model,
-    finished,
-    random_start,
-)
+from closeknit.experiments.embeddings.problems import DIRECTIONS, Model, random_start, run_direction
 from closeknit.experiments.report import claim, legend_below, new_figure, plain_log_ticks, table
-from closeknit.minimize import minimize
-from closeknit.plotting._colors import PALETTE
-from closeknit.plotting._curves import resolve_scale
+from closeknit.plotting import PALETTE, resolve_scale
 
 __all__ = ["RandomStarts", "describe", "draw", "random_starts", "runs_table"]
 
@@ -50,17 +43,7 @@ def random_starts(
     values, iterations, evaluations = {}, {}, {}
     for label, direction in DIRECTIONS.items():
         runs = [
-            finished(
-                minimize(
-                    model.problem,
-                    start,
-                    direction,
-                    max_iter=max_iter,
-                    tol=0.0,
-                    gradient_tol=1e-9,
-                    time_limit=time_limit,
-                )
-            )
+            run_direction(model, start, direction, max_iter=max_iter, time_limit=time_limit)
             for start in starts
         ]
         values[label] = np.array([run.value for run in runs])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,40 +11,28 @@ from numpy.typing import NDArray
 from closeknit.experiments.embeddings.problems import (
     DIRECTIONS,
     Model,
+    Runs,
     draw_histories,
     finished,
-    lowest_objective,
     random_start,
+    run_direction,
 )
 from closeknit.experiments.report import claim, legend_below, new_figure, table
-from closeknit.minimize import Result, homotopy, minimize
+from closeknit.minimize import homotopy
 
 __all__ = ["SameStart", "describe", "draw", "runs_table", "same_start"]
 
 SHARES = (1e-2, 1e-4, 1e-6)
-#: λ of the start as a share of the model's. At less than 0.9 s-SNE's directions part.
+#: λ of the start as a share of the model's. Below 0.9 the directions of s-SNE reach other minima.
 START = {"EE": 0.7, "s-SNE": 0.9}
 
 
-@dataclass(frozen=True)
-class SameStart:
-    """Runs of all directions on one model.
-
-    Attributes
-    ----------
-    model : str
-    first : float
-        The objective at the start.
-    runs : dict of str to Result
-    """
-
-    model: str
-    first: float
-    runs: Mapping[str, Result]
+class SameStart(Runs):
+    """Runs of all directions on one model, from one start to one minimum."""
 
     def gaps(self, direction: str) -> NDArray[np.float64]:
         """Return the share of the decrease that is left after each iteration."""
-        lowest = lowest_objective(self.runs)
+        lowest = self.lowest
         return (self.runs[direction].history.objective - lowest) / (self.first - lowest)
 
     def reached(self, direction: str, share: float) -> tuple[int, float] | None:
@@ -64,7 +51,7 @@ def same_start(
     time_limit: float | None,
     start_share: float | None = None,
 ) -> SameStart:
-    """Minimise with every direction from the minimum at a smaller λ: near in a smooth way.
+    """Minimise with every direction from the minimum at a smaller λ, which is near.
 
     Parameters
     ----------
@@ -90,17 +77,7 @@ def same_start(
     near = homotopy(at, [share * lam], path.X, "spectral-lbfgs", max_iter=500, tol=1e-10)
     start = finished(near).X
     runs = {
-        label: finished(
-            minimize(
-                model.problem,
-                start,
-                direction,
-                max_iter=max_iter,
-                tol=0.0,
-                gradient_tol=1e-9,
-                time_limit=time_limit,
-            )
-        )
+        label: run_direction(model, start, direction, max_iter=max_iter, time_limit=time_limit)
         for label, direction in DIRECTIONS.items()
     }
     return SameStart(model.name, float(model.problem.value(start)), runs)
@@ -129,7 +106,7 @@ def draw(outcomes: Sequence[SameStart]) -> Any:
     """A row for each model: what is left of the decrease by iterations and by seconds."""
     figure, grid = new_figure(len(outcomes), 2, width=4.6, height=3.2)
     for row, outcome in zip(grid, outcomes, strict=True):
-        lowest = lowest_objective(outcome.runs)
+        lowest = outcome.lowest
         span = abs(outcome.first - lowest)
         for axes, x in zip(row, ("iteration", "seconds"), strict=True):
             draw_histories(axes, outcome.runs, x=x, above=lowest, x_scale="log")

@@ -31,10 +31,10 @@ from closeknit.experiments.sparsification.problems import (
     toy_problems,
 )
 
-__all__ = ["Scale", "reproduce"]
+__all__ = ["INTRODUCTION", "TITLE", "Scale", "run"]
 
-_TITLE = "Graph sparsification for kernel methods"
-_INTRODUCTION = (
+TITLE = "Graph sparsification for kernel methods"
+INTRODUCTION = (
     "Figures 1 to 7 of Dupré and Lam, drawn and measured by "
     "`closeknit.experiments.sparsification`. What the paper claims is in italics, our verdict in "
     "bold. It shows circles and says that the other sets are alike; we judge on scikit-learn's "
@@ -75,49 +75,33 @@ FULL = Scale()
 QUICK = Scale(6, (0.5, 0.8, 0.93, 0.98), ("KNN", "entropic", "viewers by votes"), 100, real=False)
 
 
-def reproduce(
-    out: Path, *, quick: bool = False, data: Path | None = None, verbose: bool = False
-) -> Path:
-    """Draw figures 1 to 7, repeat the dip experiment, and write a page that compares the claims.
-
-    The page and its figures are written one after the other; Ctrl-C leaves what is finished.
+def run(report: Report, *, quick: bool, data: Path | None) -> None:
+    """Figures 1 to 7, the dip experiment, and real data.
 
     Parameters
     ----------
-    out : Path
-        Folder for the PNG files and ``sparsification.md``; made if it does not exist.
-    quick : bool, default=False
+    report : Report
+    quick : bool
         Fewer points on the curves, fewer repetitions, the paper's three sparsifiers only and no
-        real data; below two minutes.
-    data : Path or None, default=None
+        real data.
+    data : Path or None
         Folder with ``coil20.npz`` and ``cbmc_cite_pca50.npz``; without it digits are the only real
         data.
-    verbose : bool, default=False
-        Whether to say on standard error what is being done.
-
-    Returns
-    -------
-    Path
-        Of the page.
     """
     scale = QUICK if quick else FULL
-    report = Report(
-        Path(out), "sparsification", _TITLE, _INTRODUCTION, quick=quick, verbose=verbose
-    )
     problems = toy_problems()
     _figures_1_and_2(report, problems)
     _figures_3_to_5(report, problems, scale)
     _figures_6_and_7(report, problems, scale)
-    report.say("the dip test")
+    report.log("the dip test")
     counts = [dips.dip_experiment(other, scale.repetitions) for other in (5.0, 20.0)]
     report.add("Section 6: the dip test", dips.describe(counts))
     if scale.real:
         _real_data(report, data)
-    return report.path
 
 
 def _figures_1_and_2(report: Report, problems: Sequence[Problem]) -> None:
-    report.say("figures 1 and 2")
+    report.log("figures 1 and 2")
     report.add(
         "Figure 1: nearest neighbours and entropic affinities",
         graphs.describe_neighbors(problems),
@@ -133,7 +117,7 @@ def _figures_1_and_2(report: Report, problems: Sequence[Problem]) -> None:
 
 
 def _figures_3_to_5(report: Report, problems: Sequence[Problem], scale: Scale) -> None:
-    report.say("figures 3, 4 and 5")
+    report.log("figures 3, 4 and 5")
     perplexities = np.geomspace(5.0, 250.0, scale.n_parameters)
     sigmas = {p.name: bandwidths.sigmas_by_perplexity(p, perplexities) for p in problems}
     report.add(
@@ -161,7 +145,7 @@ def _figures_3_to_5(report: Report, problems: Sequence[Problem], scale: Scale) -
 def _figures_6_and_7(report: Report, problems: Sequence[Problem], scale: Scale) -> None:
     found = {}
     for problem in problems:
-        report.say(f"figures 6 and 7, {problem.name}")
+        report.log(f"figures 6 and 7, {problem.name}")
         found[problem.name] = curves.evaluate(problem, scale.levels, scale.methods)
     report.add(
         "Figure 6: D₁ and D₂",
@@ -180,6 +164,6 @@ def _figures_6_and_7(report: Report, problems: Sequence[Problem], scale: Scale) 
 def _real_data(report: Report, data: Path | None) -> None:
     found = {}
     for problem in real_problems(data):
-        report.say(f"real data, {problem.name}")
+        report.log(f"real data, {problem.name}")
         found[problem.name] = curves.evaluate(problem, LEVELS, METHODS)
     report.add("Beyond the paper: real data", curves.describe_real(found))

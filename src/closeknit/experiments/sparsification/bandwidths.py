@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from closeknit.affinities import solve_bandwidths
 from closeknit.experiments.report import claim, legend_below, new_figure
 from closeknit.experiments.sparsification.problems import Problem
-from closeknit.plotting._colors import PALETTE
+from closeknit.plotting import PALETTE
 
 __all__ = ["describe", "draw", "sigmas_by_perplexity"]
 

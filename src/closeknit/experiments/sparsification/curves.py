@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from closeknit.experiments.report import claim, legend_below, new_figure, table
 from closeknit.experiments.sparsification.problems import SEED, Problem, sparsify
 from closeknit.graphs import compare
-from closeknit.plotting._colors import PALETTE
+from closeknit.plotting import PALETTE
 
 __all__ = [
     "Curve",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from closeknit.experiments.report import claim, legend_below, new_figure
 from closeknit.experiments.sparsification.problems import Problem
 from closeknit.graphs import EntropicSparsifier, KNNSparsifier
-from closeknit.plotting._colors import PALETTE
+from closeknit.plotting import PALETTE
 
 __all__ = [
     "Sparsities",

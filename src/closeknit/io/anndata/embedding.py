@@ -105,8 +105,8 @@ def tsne(adata: Any, **options: Any) -> Any:
     Examples
     --------
     >>> import anndata
-    >>> from sklearn.datasets import load_iris
     >>> import closeknit as ck
+    >>> from sklearn.datasets import load_iris
     >>> adata = anndata.AnnData(load_iris().data)
     >>> ck.io.anndata.tsne(adata, perplexity=20, random_state=0)
     >>> adata.obsm["X_tsne"].shape, adata.uns["tsne"]["params"]["perplexity"]

@@ -51,16 +51,15 @@ def affinities(
     AnnData or None
         The copy, if one is asked for. Written are, with the default `key_added`:
         ``obsp["entropic_connectivities"]``, the symmetric affinities;
-        ``obsp["entropic_distances"]``, unless every point is everybody's neighbour;
+        ``obsp["entropic_distances"]``, unless all points are neighbours of each other;
         ``obs["entropic_sigma"]``, the bandwidths; and ``uns["entropic"]``, with the two keys and
         the parameters.
 
     Examples
     --------
-    >>> import anndata
-    >>> from sklearn.datasets import load_iris
+    >>> import anndata, sklearn.datasets
     >>> import closeknit as ck
-    >>> adata = anndata.AnnData(load_iris().data)
+    >>> adata = anndata.AnnData(sklearn.datasets.load_iris().data)
     >>> ck.io.anndata.affinities(adata, perplexity=10)
     >>> adata.uns["entropic"]["connectivities_key"]
     'entropic_connectivities'

@@ -47,16 +47,6 @@ def from_anndata(adata: Any, key: str | None = None, *, missing: str = "error") 
 def read_h5ad(path: Path, *, key: str | None, selection: Selection) -> Table:
     """Read a table from an H5AD file; see `from_anndata`.
 
-    Parameters
-    ----------
-    path : Path
-    key : str or None
-    selection : Selection
-
-    Returns
-    -------
-    Table
-
     Examples
     --------
     >>> import tempfile, anndata
