@@ -129,6 +129,7 @@ class Problem:
         return parts["Y"], float(parts["seconds"]), int(parts["evaluations"])
 
     def measures(self, Y: np.ndarray) -> dict[str, float]:
+        """Return what the table shows of a map."""
         spread = np.linalg.norm(Y - np.median(Y, axis=0), axis=1)
         ranks, k = self._nearest(Y)
         return {
@@ -280,7 +281,7 @@ def rows(problem: Problem, arguments: argparse.Namespace) -> list[str]:
 
 
 def verdict(name: str, found: dict[str, dict[str, float]]) -> str:
-    """Say whether the default holds what it promises: 98 % of the reference, no worse than peers."""
+    """Say whether the default keeps its promises: 98 % of the reference, no worse than peers."""
     own = found["default"]
     said = []
     if "reference" in found:
@@ -318,7 +319,7 @@ def label_of(name: str, folder: Path) -> np.ndarray | None:
     from data import FILES
 
     with np.load(folder / FILES[name.removesuffix("70k")], allow_pickle=False) as file:
-        return file["y"] if "y" in file else None
+        return file.get("y")
 
 
 def raw(arguments: argparse.Namespace) -> list[str]:

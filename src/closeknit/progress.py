@@ -202,13 +202,15 @@ class Bars:
             self._draw()
 
     def write(self, text: str) -> None:
-        """Write a line of text above the current bar."""
+        """Write a line of text above the current bar, or after what is already done."""
         line = f"[closeknit] {text}"
         if self._redraw and self._width:
             self._stream.write("\r" + line.ljust(self._width) + "\n")
             self._width = 0
             self._draw()
         else:
+            if not (self._redraw or self._is_drawn):
+                self._draw()
             self._stream.write(line + "\n")
             self._stream.flush()
 

@@ -195,6 +195,18 @@ CALLS = {
         },
         numbers={"k": [-1, 0.5]},
     ),
+    "permute": call(
+        lambda: {
+            "graph": _core.Graph(graph()),
+            "order": np.array([2, 0, 1, 5, 4, 3]),
+            "indptr": graph().indptr,
+            "indices": np.empty(2 * N, dtype=np.int32),
+            "values": np.empty(2 * N),
+            "n_jobs": 1,
+        },
+        numbers={"indptr": [np.array([0, 1, 4, 6, 8, 10, 12], dtype=np.int32)]},
+        ranges={"order": [-1, N, 2**62, 4], "indptr": [-1, 1, 2 * N + 1]},
+    ),
     "label_components": call(
         lambda: {
             "weights": _core.Graph(graph()),
@@ -503,14 +515,14 @@ CALLS = {
     ),
     "momentum_step": call(
         lambda: {
-            "rate": 1.0,
-            "momentum": 0.9,
-            "max_step": 3.0,
+            "rule": (1.0, 0.9, 3.0),
+            "gain": (0.2, np.inf),
             "gradient": points(),
             "velocity": np.zeros((N, 2)),
-            "gains": np.ones((N, 2)),
+            "gains": np.ones(N),
             "n_jobs": 1,
-        }
+        },
+        numbers={"rule": [(1.0, 0.9), None], "gain": [(0.2,), None]},
     ),
     "place": call(
         lambda: {

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from closeknit.linalg import take_entries
 from closeknit.minimize import Springs
 
 
@@ -52,8 +53,8 @@ class DenseEmbedding:
         _, attractive, repulsive, value = self._parts(X)
         return float(value), 4.0 * laplacian(attractive - repulsive) @ X
 
-    def attractive_weights(self, X):
-        return csr_matrix(self._parts(X)[1])
+    def attractive_weights(self, X, entries=None):
+        return take_entries(csr_matrix(self._parts(X)[1]), entries)
 
     def hessian_diagonal(self, X):
         _, attractive, repulsive, _ = self._parts(X)

@@ -127,7 +127,7 @@ def test_interrupt_before_the_first_value(springs, start):
 
 def test_interrupt_while_factorising(springs, start):
     class Slow(Springs):
-        def attractive_weights(self, X):
+        def attractive_weights(self, X, entries=None):
             raise KeyboardInterrupt
 
     result = minimize(Slow(springs.weights, springs.targets), start)
@@ -252,7 +252,7 @@ def test_a_direction_says_what_it_needs(start, direction, need):
 
 def test_a_problem_with_attraction_is_sent_to_spectral_lbfgs(springs, start):
     class Attracted(GradientOnly):
-        def attractive_weights(self, X):
+        def attractive_weights(self, X, entries=None):
             return springs.weights
 
     with pytest.raises(TypeError, match="offers value and gradient, attractive weights; use 'spec"):

@@ -12,19 +12,21 @@ from closeknit.repulsion import ExactRepulsion, GridRepulsion
 
 
 class Twin:
-    """The rule, coordinate by coordinate as in the paper, with the longest move of a point."""
+    """The rule of the paper with gains per point, and with the longest move of a point."""
 
     def __init__(self, rule, rate, shape):
         self.rule, self.rate, self.iteration = rule, rate, 0
-        self.velocity, self.gains = np.zeros(shape), np.ones(shape)
+        self.velocity, self.gains = np.zeros(shape), np.ones((shape[0], 1))
 
     def step(self, gradient):
         rule = self.rule
         keep = rule.early_momentum if self.iteration < rule.early else rule.momentum
         self.iteration += 1
         if rule.gains:
-            onwards = (gradient > 0) != (self.velocity > 0)
-            self.gains = np.where(onwards, self.gains + 0.2, np.maximum(0.8 * self.gains, 0.01))
+            growth, largest = rule.gain
+            onwards = (gradient * self.velocity).sum(axis=1, keepdims=True) <= 0.0
+            grown = np.minimum(self.gains + growth, largest)
+            self.gains = np.where(onwards, grown, np.maximum(0.8 * self.gains, 0.01))
         self.velocity = keep * self.velocity - self.rate * self.gains * gradient
         length = np.linalg.norm(self.velocity, axis=1, keepdims=True)
         self.velocity = self.velocity * (rule.max_step / np.maximum(length, rule.max_step))
@@ -41,7 +43,7 @@ class Scripted:
         self.calls += 1
         return 1.0 / self.calls, self.gradients[self.calls - 1]
 
-    def attractive_weights(self, X):
+    def attractive_weights(self, X, entries=None):
         return self.weights
 
 
@@ -122,7 +124,7 @@ class Swinging:
     def value_and_gradient(self, X):
         return float(1.0 + 0.5 * (X**2).sum()), X.copy()
 
-    def attractive_weights(self, X):
+    def attractive_weights(self, X, entries=None):
         return np.ones((1, 1))
 
 
@@ -188,7 +190,7 @@ class Cliff:
             return self.what, np.full(X.shape, self.what)
         return float(0.5 * (X**2).sum()), X.copy()
 
-    def attractive_weights(self, X):
+    def attractive_weights(self, X, entries=None):
         return np.ones((1, 1))
 
 

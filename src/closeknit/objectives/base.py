@@ -248,8 +248,9 @@ class Objective(ABC):
             if known is entries:
                 return attraction
         weights = take_entries(self.weights, entries, dtype=self.weights.dtype)
-        self._parts = [*self._parts[-1:], (entries, Attraction(weights, self.kernel))]
-        return self._parts[-1][1]
+        attraction = Attraction(weights, self.kernel, self.attraction.n_jobs)
+        self._parts = [*self._parts[-1:], (entries, attraction)]
+        return attraction
 
     def at(self, lam: float) -> AtLambda:
         """Return the model at a fixed λ, as the minimiser wants it."""

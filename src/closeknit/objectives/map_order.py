@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 __all__ = ["map_order"]
 
-#: Bits of a cell's number along each axis, by the number of axes: 64 in all, or enough.
+#: Bits of a cell's number along each axis, by the number of axes: cells far smaller than the
+#: distances between points, and numbers of no more than 64 bits in all.
 _BITS = {1: 32, 2: 16, 3: 16}
 
 
@@ -35,9 +36,10 @@ def map_order(X: NDArray[np.float64]) -> NDArray[np.int64]:
     array([0, 2, 3, 1])
     """
     d = X.shape[1]
-    low = X.min(axis=0)
-    extent = float((X.max(axis=0) - low).max()) or 1.0
-    cells = ((X - low) * ((2 ** _BITS[d] - 1) / extent)).astype(np.uint64)
+    halves = 0.5 * X  # whose differences cannot overflow
+    halves -= halves.min(axis=0)
+    halves /= float(halves.max()) or 1.0
+    cells = (halves * (2 ** _BITS[d] - 1)).astype(np.uint64)
     place = np.zeros(len(X), dtype=np.uint64)
     for bit in range(_BITS[d]):
         for axis in range(d):
