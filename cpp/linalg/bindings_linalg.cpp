@@ -76,8 +76,8 @@ void permute_points(const Graph& graph, Vector<const std::int64_t> order, AnyVec
   graph.visit([&](const auto& csr) {
     using I = std::remove_const_t<std::remove_pointer_t<decltype(csr.indices)>>;
     using T = std::remove_const_t<std::remove_pointer_t<decltype(csr.values)>>;
-    require(holds<I>(indptr) && holds<I>(indices) && holds<T>(values),
-            "the outputs must have the types of the graph's arrays");
+    if (!holds<I>(indptr) || !holds<I>(indices) || !holds<T>(values))
+      throw nb::type_error("the outputs must have the types of the graph's arrays");
     const I* offsets = static_cast<const I*>(indptr.data());
     require(are_offsets(offsets, n + 1, n_entries), "indptr does not hold offsets");
     std::vector<I> position(static_cast<std::size_t>(n));

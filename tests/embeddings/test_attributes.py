@@ -144,7 +144,8 @@ def test_number_of_iterations_is_that_of_the_history(model, direction):
     assert len(history) == emb.n_iter_ + n_stages
     np.testing.assert_array_equal(history.lam, emb.path_.lams[history.stage])
     last = history.objective[history.stage == n_stages - 1]
-    assert (np.diff(last) <= 0.0).all()
+    falls = direction != "auto" or model not in (ck.TSNE, ck.TElasticEmbedding)
+    assert (np.diff(last) <= 0.0).all() if falls else last[-1] < last[0]  # momentum may rise
 
 
 @each_nonlinear

@@ -16,20 +16,26 @@ from closeknit.minimize import minimize
 
 @pytest.mark.slow
 def test_tsne_is_no_worse_than_scikit_learn_s_exact_tsne(digits):
-    """KL of both embeddings on our P (dense, all pairs), from the same start, by default."""
-    Z, _ = digits(600)
-    init = PCA(2, svd_solver="full").fit_transform(Z)
-    init *= 1e-4 / init[:, 0].std()
-    ours = ck.TSNE(perplexity=30.0, n_neighbors=None, init=init).fit(Z)
-    theirs = SklearnTSNE(perplexity=30.0, method="exact", init=init.astype(np.float32)).fit(Z)
-    P = symmetrize(ck.EntropicAffinities(30.0, n_neighbors=None).fit_transform(Z))
-    objective = objectives.TSNE(P)
-    reference = objective.value(theirs.embedding_, 1.0) - objective.entropy
-    assert reference == pytest.approx(theirs.kl_divergence_, rel=1e-3)  # the same P
-    assert ours.kl_divergence_ == pytest.approx(
-        objective.value(ours.embedding_, 1.0) - objective.entropy, rel=1e-9
-    )
-    assert ours.kl_divergence_ <= reference
+    """KL of both embeddings on our P (dense, all pairs), from the same starts, by default.
+
+    On average over the thirds of the digits: on one alone either may find the better minimum.
+    """
+    divergences = []
+    for Z in np.array_split(digits(1797)[0], 3):
+        init = PCA(2, svd_solver="full").fit_transform(Z)
+        init *= 1e-4 / init[:, 0].std()
+        ours = ck.TSNE(perplexity=30.0, n_neighbors=None, init=init).fit(Z)
+        theirs = SklearnTSNE(perplexity=30.0, method="exact", init=init.astype(np.float32)).fit(Z)
+        P = symmetrize(ck.EntropicAffinities(30.0, n_neighbors=None).fit_transform(Z))
+        objective = objectives.TSNE(P)
+        reference = objective.value(theirs.embedding_, 1.0) - objective.entropy
+        assert reference == pytest.approx(theirs.kl_divergence_, rel=1e-3)  # the same P
+        assert ours.kl_divergence_ == pytest.approx(
+            objective.value(ours.embedding_, 1.0) - objective.entropy, rel=1e-9
+        )
+        divergences.append((ours.kl_divergence_, reference))
+    mean_of_ours, mean_of_theirs = np.mean(divergences, axis=0)
+    assert mean_of_ours <= mean_of_theirs
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import closeknit as ck
+from closeknit.linalg import ApproximateCholesky, take_entries
 from closeknit.minimize import SpectralMomentum, Springs, minimize
 
 
@@ -30,9 +31,10 @@ class Changing:
     def value_and_gradient(self, X):
         return self.problem.value_and_gradient(X)
 
-    def attractive_weights(self, X):
+    def attractive_weights(self, X, entries=None):
         self.asked += 1
-        return self.weights * (1.0 + self.asked) if self.change else self.weights
+        weights = self.weights * (1.0 + self.asked) if self.change else self.weights
+        return take_entries(weights, entries)
 
 
 def test_it_arrives_where_springs_rest():
@@ -42,19 +44,26 @@ def test_it_arrives_where_springs_rest():
     np.testing.assert_allclose(result.X, problem.solution(), atol=1e-2)
 
 
-def test_the_first_step_is_the_spectral_one():
-    """All weights kept: −rate (4L + excess)⁻¹ G, on a tree without approximation."""
+@pytest.mark.parametrize("stiffness", [1e-3, 1.0])
+def test_the_first_step_is_the_spectral_one(stiffness):
+    """All weights kept: −rate (1 + ε) (4L + 4εD)⁻¹ G, on a tree without approximation.
+
+    The gain has grown once when the first step is taken.
+    """
     n = 12
     path = np.diag(np.arange(1.0, n), 1)
     path += path.T
     problem = Springs(path, np.random.default_rng(0).normal(size=(n, 2)))
     X0 = np.random.default_rng(1).normal(size=(n, 2))
-    direction = SpectralMomentum(rate=0.3, n_neighbors=None, max_step=1e9)
+    direction = SpectralMomentum(
+        rate=0.3, n_neighbors=None, max_step=1e9, stiffness=stiffness, final_stiffness=1e-3
+    )
     result = minimize(problem, X0, direction, max_iter=1, tol=0.0)
     degrees = path.sum(axis=1)
-    B = 4.0 * (np.diag(degrees) - path) + 4e-3 * np.diag(degrees)
+    B = 4.0 * (np.diag(degrees) - path) + 4.0 * stiffness * np.diag(degrees)
+    rate = 0.3 * (1.0 + SpectralMomentum.gain[0]) * (1.0 + stiffness)
     G = problem.value_and_gradient(X0)[1]
-    np.testing.assert_allclose(result.X, X0 - 0.3 * np.linalg.solve(B, G), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(result.X, X0 - rate * np.linalg.solve(B, G), rtol=1e-8, atol=1e-8)
 
 
 def test_weights_left_out_are_made_up_for():
@@ -66,23 +75,56 @@ def test_weights_left_out_are_made_up_for():
     assert kept.sum() == pytest.approx(whole.sum())
 
 
-@pytest.mark.parametrize(("refresh", "asked"), [(None, 1), (5, 4), (100, 1)])
-def test_the_factor_is_made_anew_when_it_is_time(refresh, asked):
-    """Once at the start, then before iterations 6, 11 and 16 if refresh is 5."""
+@pytest.mark.parametrize(("refresh", "refreshed"), [(None, 0), (5, 3), (100, 0)])
+@pytest.mark.parametrize(("n_neighbors", "times"), [(None, 1), (1, 2)])
+def test_the_factor_is_made_anew_when_it_is_time(
+    monkeypatch, refresh, refreshed, n_neighbors, times
+):
+    """Before iterations 6, 11 and 16 if refresh is 5.
+
+    All weights are asked for once at the start; then, each time, the kept ones and those of the
+    sample.
+    """
+    made = []
+    real = ApproximateCholesky.refreshed
+    monkeypatch.setattr(
+        ApproximateCholesky, "refreshed", lambda *args: made.append(1) or real(*args)
+    )
     problem = Changing(springs())
-    direction = SpectralMomentum(rate=1e-3, refresh=refresh)
+    direction = SpectralMomentum(rate=1e-3, refresh=refresh, n_neighbors=n_neighbors)
     minimize(problem, np.ones((60, 2)), direction, max_iter=20, tol=0.0)
-    assert problem.asked == asked
+    assert len(made) == refreshed
+    assert problem.asked == 1 + times * (1 + refreshed)
 
 
-def test_weights_that_stay_leave_the_factor():
+def test_weights_and_stiffness_that_stay_leave_the_factor():
     problem = Changing(springs(), change=False)
-    descent = SpectralMomentum(refresh=1).start(problem, np.zeros((60, 2)))
+    descent = SpectralMomentum(refresh=1, hold=3).start(problem, np.zeros((60, 2)))
     factor = descent._factor
-    for _ in range(3):
+    for _ in range(4):
         descent.propose(np.zeros((60, 2)), np.ones((60, 2)))
     assert descent._factor is factor
-    assert problem.asked == 3
+    descent.propose(np.zeros((60, 2)), np.ones((60, 2)))  # ε has begun to fall
+    assert descent._factor is not factor
+
+
+@pytest.mark.parametrize(
+    ("iterations", "stiffness"),
+    [(0, 2.0), (7, 2.0), (10, 1.0), (13, 0.5), (16, 0.25), (19, 0.2), (10**6, 0.2)],
+)
+def test_stiffness_falls_by_half_after_the_hold(iterations, stiffness):
+    direction = SpectralMomentum(stiffness=2.0, final_stiffness=0.2, hold=7, half_life=3.0)
+    assert direction.stiffness_at(iterations) == pytest.approx(stiffness, rel=1e-15)
+
+
+def test_points_that_swing_slow_down():
+    """Gains grow by little, to 1.5 at most, and shrink where a gradient turns."""
+    descent = SpectralMomentum(n_neighbors=None).start(springs(), np.zeros((60, 2)))
+    for _ in range(20):
+        descent.propose(np.zeros((60, 2)), np.ones((60, 2)))
+    np.testing.assert_array_equal(descent._gains, 1.5)
+    descent.propose(np.zeros((60, 2)), -np.ones((60, 2)))
+    np.testing.assert_allclose(descent._gains, 1.2)
 
 
 def test_no_point_moves_farther_than_allowed():
@@ -123,6 +165,14 @@ def test_same_bits_for_any_number_of_threads():
         ({"n_neighbors": -1}, "n_neighbors=-1 must be None"),
         ({"n_neighbors": 0}, "n_neighbors=0 must be None or at least 1"),
         ({"refresh": 0}, "refresh=0 must be None"),
+        ({"stiffness": np.inf}, "stiffness=inf, which must be finite"),
+        ({"stiffness": np.nan}, "final_stiffness=0.01 must be positive and at most stiffness=nan"),
+        ({"stiffness": 0.001}, "final_stiffness=0.01 must be positive and at most stiffness=0.001"),
+        ({"final_stiffness": 0.0}, "final_stiffness=0.0 must be positive"),
+        ({"final_stiffness": np.nan}, "final_stiffness=nan must be positive"),
+        ({"hold": -1}, "hold=-1 must not be negative"),
+        ({"half_life": 0.0}, "half_life=0.0 must be positive"),
+        ({"half_life": np.nan}, "half_life=nan must be positive"),
     ],
 )
 def test_what_is_refused(options, message):
@@ -130,7 +180,7 @@ def test_what_is_refused(options, message):
         SpectralMomentum(**options)
 
 
-def test_tsne_ends_at_least_as_low_as_by_momentum():
+def test_tsne_ends_at_least_as_low_as_by_momentum_and_keeps_more_neighbours():
     from sklearn.datasets import load_digits
 
     X = load_digits().data
@@ -139,6 +189,8 @@ def test_tsne_ends_at_least_as_low_as_by_momentum():
         for direction in ("momentum", "spectral-momentum")
     }
     plain, spectral = models["momentum"], models["spectral-momentum"]
-    assert spectral.n_iter_ < plain.n_iter_
+    settled = ck.embeddings.MapSettled(plain.affinities_)
+    kept = {name: settled.neighbors_kept(emb.embedding_) for name, emb in models.items()}
+    assert kept["spectral-momentum"] > kept["momentum"]
     assert spectral.kl_divergence_ < plain.kl_divergence_ + 0.02
     assert np.abs(spectral.embedding_).max() < 500.0

@@ -220,6 +220,9 @@ class Result:
     stopped_because: StopReason
     history: History
 
+    def __post_init__(self) -> None:
+        _name_reason(self)
+
 
 @dataclass(frozen=True)
 class Path:
@@ -247,6 +250,9 @@ class Path:
     results: tuple[Result, ...]
     stopped_because: StopReason
 
+    def __post_init__(self) -> None:
+        _name_reason(self)
+
     @property
     def X(self) -> Array:
         """The positions after the last stage, of shape (n_samples, n_components)."""
@@ -262,3 +268,8 @@ class Path:
         """The histories of all stages in one."""
         parts = map(attrgetter(*_COLUMNS), map(attrgetter("history"), self.results))
         return History(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _name_reason(result: Result | Path) -> None:
+    """Make the reason of a result one of ours: files hold it as a string."""
+    object.__setattr__(result, "stopped_because", StopReason(result.stopped_because))
