@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 
 from closeknit.linalg import (
@@ -14,6 +16,7 @@ from closeknit.linalg import (
     inner,
     multiply,
     norm,
+    permuted,
     row_sums,
     same_pattern,
     same_weights,
@@ -218,3 +221,48 @@ def test_inner_products():
     assert inner(a, b) == pytest.approx(np.vdot(a, b), rel=1e-12)
     assert inner(a, np.asfortranarray(b)) == inner(a, b)
     assert norm(a) == pytest.approx(np.linalg.norm(a), rel=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(1, 40),
+    st.sampled_from([0.0, 0.05, 0.5, 1.0]),
+    st.sampled_from([np.int32, np.int64]),
+    st.sampled_from([np.float32, np.float64]),
+    st.integers(0, 2**32),
+)
+def test_points_in_another_order(n, density, index, value, seed):
+    """As SciPy's ``W[order][:, order]``, rows without entries included; W may be asymmetric."""
+    rng = np.random.default_rng(seed)
+    W = sparse.csr_matrix(rng.random((n, n)) * (rng.random((n, n)) < density), dtype=value)
+    W.indptr, W.indices = W.indptr.astype(index), W.indices.astype(index)
+    before, order = arrays(W), rng.permutation(n)
+    out = permuted(W, order, n_jobs=int(rng.integers(1, 4)))
+    assert (out.dtype, out.nnz, out.shape) == (W.dtype, W.nnz, W.shape)
+    np.testing.assert_array_equal(out.toarray(), W.toarray()[np.ix_(order, order)])
+    for now, then in zip(arrays(W), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+    out.sort_indices()
+    expected = W[order][:, order]
+    expected.sort_indices()
+    np.testing.assert_array_equal(out.indices, expected.indices)
+    np.testing.assert_array_equal(out.data, expected.data)
+
+
+def test_another_order_of_many_points_on_any_number_of_threads():
+    """More rows than one task has."""
+    W = sparse.random(9000, 9000, density=0.001, format="csr", random_state=0)
+    order = np.random.default_rng(0).permutation(9000)
+    one, two = (permuted(W, order, n_jobs) for n_jobs in (1, 2))
+    for a, b in zip(arrays(one), arrays(two), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert abs(one - W[order][:, order]).max() == 0.0
+    back = permuted(one, np.argsort(order))
+    assert abs(back - W).max() == 0.0
+
+
+@pytest.mark.parametrize("order", [[0, 1, 1], [0, 1, 3], [0, -1, 2]])
+def test_an_order_must_name_every_point_once(order):
+    W = sparse.csr_matrix(np.ones((3, 3)))
+    with pytest.raises((ValueError, IndexError)):
+        permuted(W, np.array(order))

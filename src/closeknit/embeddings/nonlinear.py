@@ -169,7 +169,7 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         )
         self._keep(objective, path)
         if isinstance(stop, MapSettled):
-            stop.warn_if_unfinished(self.stopped_because_, stacklevel=5)
+            stop.warn_if_unfinished(self.stopped_because_, stacklevel=4)
 
     def _keep(self, objective: Objective, path: Path) -> None:
         """Set the fitted attributes."""

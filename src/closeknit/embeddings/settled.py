@@ -98,7 +98,7 @@ class MapSettled(Stop):
         """Share of the strongest neighbours of a sample that are among its nearest on the map."""
         sample, strongest = self._strongest
         k = min(_NEIGHBORS, len(X) - 1)
-        _, found = cKDTree(X).query(X[sample], k + 1)
+        _, found = cKDTree(X).query(X[sample], range(1, k + 2))
         # The point itself is among the k + 1 nearest unless as many others lie on it.
         own = found == sample[:, None]
         own[~own.any(axis=1), -1] = True
