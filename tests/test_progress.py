@@ -217,6 +217,20 @@ def test_text_goes_above_the_bar(clock):
     ]
 
 
+def test_elsewhere_text_comes_after_what_was_done_before_it(clock):
+    stream = io.StringIO()
+    bars = Bars(stream)
+    for done in range(4):
+        bars.update(Event("votes", done, 4))
+    bars.write("enough")
+    bars.close()
+    assert [line.partition(",")[0] for line in stream.getvalue().splitlines()] == [
+        "[closeknit] votes: 0/4",
+        "[closeknit] votes: 3/4",
+        "[closeknit] enough",
+    ]
+
+
 def test_text_is_logged_and_shown(capsys, caplog):
     with caplog.at_level(logging.INFO, "closeknit"):
         log("unseen")

@@ -183,8 +183,8 @@ class ElasticEmbedding(_Elastic):
         Most iterations of each stage, that is per λ.
     tol : "auto" or float, default="auto"
         Relative decrease of the objective per iteration below which a stage has converged.
-        ``"auto"`` is 1e-6 where there is a line search, 4e-5 with momentum and 1e-4 with spectral
-        momentum.
+        ``"auto"`` is 1e-6 where there is a line search, and with momentum the rule of
+        :class:`~closeknit.embeddings.MapSettled`.
     time_limit : float or None, default=None
         Seconds of minimisation, over all stages, after which the best embedding so far is returned.
     callback : callable or None, default=None
@@ -281,11 +281,15 @@ class TElasticEmbedding(_Elastic):
     repulsive_weights : None, "distances" or array, default=None
         W⁻: ones, squared distances of the data, or a symmetric matrix.
     max_iter : int, default=1000
-        Most iterations of each stage, that is per λ.
+        Most iterations of each stage, that is per λ. With ``tol="auto"``, a limit that stops a map
+        whose neighbours are still coming together warns of it; so does `time_limit`.
     tol : "auto" or float, default="auto"
-        Relative decrease of the objective per iteration below which a stage has converged.
-        ``"auto"`` is 1e-6 where there is a line search, 4e-5 with momentum and 1e-4 with spectral
-        momentum.
+        When a stage has converged. A number is the relative decrease of the objective per iteration
+        below which it has; ``"auto"`` is 1e-6 where there is a line search. With momentum, plain or
+        spectral, ``"auto"`` asks for a finished map: over 50 iterations the share of neighbours
+        that it keeps has grown by no more than 0.4 % of itself, and over the last 25 the objective
+        has fallen by no more than 4e-5 (momentum) or 1e-4 (spectral momentum) of itself per
+        iteration; see :class:`~closeknit.embeddings.MapSettled`.
     time_limit : float or None, default=None
         Seconds of minimisation, over all stages, after which the best embedding so far is returned.
     callback : callable or None, default=None
@@ -323,6 +327,11 @@ class TElasticEmbedding(_Elastic):
         How the kernel was summed over all pairs.
     new_point_repulsion_ : float
         Weight of the repulsion of a new point.
+
+    Notes
+    -----
+    Training is by :class:`~closeknit.minimize.SpectralMomentum`, as t-SNE's: a line search would
+    find lower minima, with clusters far out.
 
     References
     ----------

@@ -60,8 +60,8 @@ class SymmetricSNE(NormalizedEmbedding):
         Most iterations of each stage, that is per λ.
     tol : "auto" or float, default="auto"
         Relative decrease of the objective per iteration below which a stage has converged.
-        ``"auto"`` is 1e-6 where there is a line search, 4e-5 with momentum and 1e-4 with spectral
-        momentum.
+        ``"auto"`` is 1e-6 where there is a line search, and with momentum the rule of
+        :class:`~closeknit.embeddings.MapSettled`.
     time_limit : float or None, default=None
         Seconds of minimisation, over all stages, after which the best embedding so far is returned.
     callback : callable or None, default=None
@@ -156,8 +156,8 @@ class SNE(NormalizedEmbedding):
         Most iterations of each stage, that is per λ.
     tol : "auto" or float, default="auto"
         Relative decrease of the objective per iteration below which a stage has converged.
-        ``"auto"`` is 1e-6 where there is a line search, 4e-5 with momentum and 1e-4 with spectral
-        momentum.
+        ``"auto"`` is 1e-6 where there is a line search, and with momentum the rule of
+        :class:`~closeknit.embeddings.MapSettled`.
     time_limit : float or None, default=None
         Seconds of minimisation, over all stages, after which the best embedding so far is returned.
     callback : callable or None, default=None

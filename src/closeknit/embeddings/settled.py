@@ -81,7 +81,10 @@ class MapSettled(Stop):
         return len(shares) == 3 and max(shares[1:]) <= (1.0 + self.growth) * shares[0]
 
     def warn_if_unfinished(self, reason: StopReason, stacklevel: int) -> None:
-        """Warn if a limit has stopped a map whose neighbours were still coming together."""
+        """Warn if a limit has stopped a map whose neighbours were still coming together.
+
+        Before the third measurement of a stage it is too early to say, and nothing is.
+        """
         limits = (StopReason.MAX_ITER, StopReason.TIME_LIMIT)
         if reason not in limits or len(self.measured) < 3 or self.has_settled():
             return

@@ -56,15 +56,19 @@ class TSNE(NormalizedEmbedding):
     exaggeration : "auto" or sequence of (float, int), default="auto"
         Short stages before the minimisation proper, each a factor by which attraction is
         exaggerated, that is λ divided, and its iterations: early exaggeration is a homotopy in λ.
-        ``"auto"`` is ``((12, 30), (3, 30))`` with momentum, ``((12, 15), (4, 8), (2, 8))`` with
-        spectral momentum, else ``((12, 50), (6, 30), (3, 30), (1.5, 30))``. Not used if `lam` is a
-        list.
+        ``"auto"`` is ``((12, 20), (6, 25), (3, 25), (1.5, 25))`` with spectral momentum,
+        ``((12, 30), (3, 30))`` with momentum, else ``((12, 50), (6, 30), (3, 30), (1.5, 30))``. Not
+        used if `lam` is a list.
     max_iter : int, default=1000
-        Most iterations of each stage, that is per λ.
+        Most iterations of each stage, that is per λ. With ``tol="auto"``, a limit that stops a map
+        whose neighbours are still coming together warns of it; so does `time_limit`.
     tol : "auto" or float, default="auto"
-        Relative decrease of the objective per iteration below which a stage has converged.
-        ``"auto"`` is 1e-6 where there is a line search, 4e-5 with momentum and 1e-4 with spectral
-        momentum.
+        When a stage has converged. A number is the relative decrease of the objective per iteration
+        below which it has; ``"auto"`` is 1e-6 where there is a line search. With momentum, plain or
+        spectral, ``"auto"`` asks for a finished map: over 50 iterations the share of neighbours
+        that it keeps has grown by no more than 0.4 % of itself, and over the last 25 the objective
+        has fallen by no more than 4e-5 (momentum) or 1e-4 (spectral momentum) of itself per
+        iteration; see :class:`~closeknit.embeddings.MapSettled`.
     time_limit : float or None, default=None
         Seconds of minimisation, over all stages, after which the best embedding so far is returned.
     callback : callable or None, default=None
@@ -107,9 +111,11 @@ class TSNE(NormalizedEmbedding):
 
     Notes
     -----
-    Up to 5,000 points training is by spectral momentum, beyond by momentum. Spectral momentum takes
-    half the iterations and ends at lower divergences on wider maps; those of many points keep a
-    little fewer neighbours.
+    Training is by :class:`~closeknit.minimize.SpectralMomentum` at any number of points: first
+    every point follows its neighbours, later whole clusters move at once. Such maps keep more
+    neighbours than those of plain :class:`~closeknit.minimize.Momentum`. Points move by at most 3 units per
+    iteration, and beyond 70,000 points by more, as maps grow wider. Nothing depends on the axes: a
+    start that is turned gives the map turned, up to the noise of the grid.
 
     The classical training, for comparison with other programs, whose learning rate n / exaggeration
     is a rate of 0.25 here::

@@ -28,10 +28,10 @@ class SpectralMomentum(Direction[AttractiveProblem]):
     which every point follows its neighbours; with a small one it is the spectral direction, in
     which whole clusters move at once. Beginning with the first and lowering ε while the repulsion
     grows lets points find their neighbours before clusters find their places: maps keep more
-    neighbours, large and small, than those of either alone, after fewer iterations than plain
-    :class:`Momentum` takes. There is no line search: on t-SNE's objective it would take steps that
-    fling points far out. A point whose velocity turns against its direction takes shorter steps, so
-    that nothing swings. Nothing depends on the axes.
+    neighbours, large and small, than those of either alone or of plain :class:`Momentum`. There is
+    no line search: on t-SNE's objective it would take steps that fling points far out. A point
+    whose velocity turns against its direction takes shorter steps, so that nothing swings. Nothing
+    depends on the axes.
 
     Parameters
     ----------
