@@ -139,7 +139,7 @@ def test_unknown_names(model):
 @each
 def test_unknown_affinity(model):
     refuses(r"unknown affinity 'gaussian'; use 'entropic'", model, affinity="gaussian")
-    refuses(r"affinity must be a name or a transformer", model, affinity=3)
+    refuses(r"unknown affinity 3; use .* or a transformer", model, affinity=3)
     refuses(r"metric='manhatan' is unknown", model, metric="manhatan")
 
 

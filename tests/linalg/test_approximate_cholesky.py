@@ -15,7 +15,6 @@ from scipy.sparse.linalg import LinearOperator, cg, eigsh
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.neighbors import kneighbors_graph
 
-from closeknit import _core
 from closeknit.linalg import ApproximateCholesky, factorize, factors
 from closeknit.linalg.factors import SparseFactor
 
@@ -525,19 +524,3 @@ def test_heeds_signals_while_factorising():
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert count >= 4
-
-
-@pytest.mark.parametrize(
-    "arrays",
-    [
-        ([0, 1, 3], [1, 0], [1.0, 1.0]),
-        ([0, 2, 1], [1, 0], [1.0, 1.0]),
-        ([1, 1, 2], [1, 0], [1.0, 1.0]),
-        ([0, 1, 2], [1, 2], [1.0, 1.0]),
-        ([0, 1, 2], [-1, 0], [1.0, 1.0]),
-    ],
-)
-def test_the_core_refuses_broken_matrices(arrays):
-    indptr, indices = (np.array(a, dtype=np.int32) for a in arrays[:2])
-    with pytest.raises(ValueError, match=r"not those of a matrix|out of range"):
-        _core.approximate_cholesky(indptr, indices, np.array(arrays[2]), np.ones(2), 0, None)

@@ -220,6 +220,10 @@ class Result:
     stopped_because: StopReason
     history: History
 
+    def __post_init__(self) -> None:
+        # Files hold reasons as strings.
+        object.__setattr__(self, "stopped_because", StopReason(self.stopped_because))
+
 
 @dataclass(frozen=True)
 class Path:
@@ -246,6 +250,10 @@ class Path:
     lams: Array
     results: tuple[Result, ...]
     stopped_because: StopReason
+
+    def __post_init__(self) -> None:
+        # Files hold reasons as strings.
+        object.__setattr__(self, "stopped_because", StopReason(self.stopped_because))
 
     @property
     def X(self) -> Array:
