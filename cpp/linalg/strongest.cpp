@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <limits>
 #include <vector>
 
 #include "common/threads.h"
@@ -19,10 +21,12 @@ void choose(const Csr<I, T>& weights, I begin, I end, std::int64_t k, std::uint8
     std::fill(chosen + begin, chosen + end, std::uint8_t{1});
     return;
   }
-  scratch.assign(weights.values + begin, weights.values + end);
-  // NaNs last: without an order that covers them, the selection might run beyond the row.
-  const auto heavier = [](T a, T b) { return a > b || (a == a && b != b); };
-  std::nth_element(scratch.begin(), scratch.begin() + (k - 1), scratch.end(), heavier);
+  // NaN has no place in the order: the selection might run beyond the row.
+  constexpr T LEAST = -std::numeric_limits<T>::infinity();
+  scratch.resize(static_cast<std::size_t>(end - begin));
+  std::transform(weights.values + begin, weights.values + end, scratch.begin(),
+                 [](T w) { return w == w ? w : LEAST; });
+  std::nth_element(scratch.begin(), scratch.begin() + (k - 1), scratch.end(), std::greater<>());
   const T least = scratch[k - 1];
   auto ties = k - std::count_if(weights.values + begin, weights.values + end,
                                 [=](T w) { return w > least; });

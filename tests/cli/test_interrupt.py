@@ -10,13 +10,13 @@ import pytest
 from closeknit.io import read_table
 
 AT_ITERATION_5 = """
-from closeknit.minimize.loop import Run
-def accept(self, sample, _accept=Run._accept):
+from closeknit.minimize.loop import _Run
+def accept(self, sample, _accept=_Run._accept):
     state = _accept(self, sample)
     if state.iteration == 5:
         {action}
     return state
-Run._accept = accept
+_Run._accept = accept
 """
 CTRL_C = AT_ITERATION_5.format(action="signal.raise_signal(signal.SIGINT)")
 
@@ -39,7 +39,7 @@ def test_new_points_are_left_out(closeknit, flowers, tmp_path):
 
 def test_before_there_is_an_embedding(closeknit, flowers):
     before = """
-import closeknit.embeddings.base as base
+import closeknit.embeddings.nonlinear as base
 def start(*args):
     signal.raise_signal(signal.SIGINT)
 base.initial_embedding = start

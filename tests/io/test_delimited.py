@@ -222,6 +222,12 @@ def rows(cells, n_columns):
 @settings(max_examples=150, deadline=None)
 @example(table=[("1", "a")] * 3 + [("", "b")], end="\n", odd=("", 0), missing="drop")
 @example(table=[("1", '"a\nb"')] * 4, end="\n", odd=("", 0), missing="error")
+@example(
+    table=[("1.5", "1.5"), ("1.5", 'g"h'), ("1.5", '"open')],
+    end="\n",
+    odd=("", 0),
+    missing="drop",
+)
 @given(
     table=rows(st.sampled_from(NUMBERS), 2) | rows(st.sampled_from(NUMBERS + WORDS), 2),
     end=st.sampled_from(ENDS),

@@ -117,6 +117,11 @@ class MeanShift(ClusterMixin, BaseEstimator):
         "ends_",
     )
 
+    def restore_state(self) -> None:
+        """Check that what was loaded from a file belongs together."""
+        if self.density_.X.shape != (len(self.labels_), self.n_features_in_):
+            raise ValueError("the density and the labels do not fit each other")
+
     def __init__(
         self,
         perplexity: float = 30.0,

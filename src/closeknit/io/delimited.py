@@ -115,8 +115,9 @@ class _File:
         if quotes % 2:
             self._check_rows()  # Arrow would take an open quote for one cell up to the end
         table = self._read_arrow(numeric, quotes > 0)
-        if table is None:
+        if table is None or (quotes and self._may_be_open(table)):
             self._check_rows()
+        if table is None:
             table = self._read_arrow(set(), quotes > 0)
         if table is None:
             raise ValueError("Arrow cannot read it")
@@ -167,6 +168,19 @@ class _File:
             if "UTF8" in str(error):
                 self._check_rows()
             return None
+
+    def _may_be_open(self, table: Any) -> bool:
+        """Whether the last cell may be one whose quote was never closed, up to the end."""
+        last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
+        if not isinstance(last, str):
+            return False
+        with _open_bytes(self.path) as file:
+            for part in iter(lambda: file.read(2**22), b""):
+                tail = part
+        end = tail.rstrip(b"\r\n \t")
+        return last.endswith(("\n", "\r")) or end.endswith(
+            b'"' + last.encode(self.dialect.encoding, "replace")
+        )
 
     def _squeezed(self) -> BytesIO:
         """The rows with one blank between cells."""
