@@ -44,7 +44,7 @@ def refuses(match, model, data=X, **options):
 
 
 @each_nonlinear
-@pytest.mark.parametrize("init", ["pca", "eigenmaps", "random"])
+@pytest.mark.parametrize("init", ["pca", "diffusion", "eigenmaps", "random"])
 def test_starts(model, init):
     """With max_iter=0 the embedding is the start, small along every component."""
     start = make(model, init=init, max_iter=0).fit(X)
@@ -103,3 +103,35 @@ def test_a_start_too_far_apart(model):
     init = 100.0 * np.arange(120.0).reshape(60, 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         refuses("not finite at X0.*start from other positions", model, init=init)
+
+
+def test_diffused_noise_is_smooth_on_the_graph():
+    """Close to the smoothest vectors: along edges it changes by little of what it varies."""
+    from closeknit.embeddings.initialize import diffused_noise
+
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    W = ck.TSNE(perplexity=10, max_iter=0).fit(X).affinities_
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+
+    def roughness(Y):
+        energy = np.einsum("ij,ij->j", Y, degrees[:, None] * Y - W @ Y)
+        return (energy / np.einsum("ij,ij->j", Y, degrees[:, None] * Y)).max()
+
+    Y = diffused_noise(W, 2, random_state=0)
+    exact = ck.LaplacianEigenmaps(affinity="precomputed").fit_transform(W)
+    noise = np.random.default_rng(1).normal(size=(400, 2))
+    assert roughness(Y) < 0.1 * roughness(noise)
+    assert roughness(Y) < 10.0 * roughness(exact)
+    covariance = Y.T @ (degrees[:, None] * Y)
+    np.testing.assert_allclose(covariance, np.eye(2) * covariance[0, 0], atol=1e-10)
+
+
+def test_diffused_noise_of_many_components():
+    """Points of a component begin together; isolated points do no harm."""
+    from closeknit.embeddings.initialize import diffused_noise
+
+    W = sparse.csr_matrix(sparse.block_diag([np.ones((5, 5)) - np.eye(5)] * 300 + [[[0.0]]]))
+    Y = diffused_noise(W, 2, random_state=0)
+    assert np.isfinite(Y).all()
+    places = Y[:-1].reshape(300, 5, 2)
+    assert places.std(axis=1).max() < 0.2 * places.mean(axis=1).std()

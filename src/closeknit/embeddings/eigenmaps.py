@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
 from closeknit.embeddings.base import BaseEmbedding, check_number
 from closeknit.embeddings.out_of_sample import weighted_means
 from closeknit.graphs import affinity_graph
-from closeknit.linalg import Array, graph_eigenvectors
+from closeknit.linalg import Array, graph_eigenvectors, permuted
 from closeknit.progress import report, shown
 
 __all__ = ["LaplacianEigenmaps", "eigenmaps"]
@@ -44,17 +46,39 @@ def eigenmaps(
     count, label = connected_components(W, directed=False)
     out = np.zeros((W.shape[0], n_components))
     rng = check_random_state(random_state)
-    for component in range(count):
-        members = np.flatnonzero(label == component)
-        part = _connected(W[members][:, members], n_components, rng, n_jobs)
+    for component, (members, part) in enumerate(_components(W, count, label)):
+        places = _connected(part, n_components, rng, n_jobs)
         if count > 1:
             # One component per cell of a grid, sized by its share of the points.
             share = np.sqrt(len(members) / W.shape[0])
-            spread = np.abs(part).max()
-            part = part * (share / spread if spread > 0.0 else 1.0)
-            part = part + _cell(component, count, n_components)
-        out[members] = part
+            spread = np.abs(places).max()
+            places = places * (share / spread if spread > 0.0 else 1.0)
+            places = places + _cell(component, count, n_components)
+        out[members] = places
     return out
+
+
+def _components(
+    W: csr_matrix, count: int, label: NDArray[np.int32]
+) -> Iterator[tuple[NDArray[np.int64], csr_matrix]]:
+    """Yield the points of each component and the graph among them, in one pass over the graph."""
+    if count == 1:
+        yield np.arange(W.shape[0]), W
+        return
+    order = np.argsort(label, kind="stable")
+    sorted_graph = permuted(W, order)
+    ends = np.cumsum(np.bincount(label, minlength=count))
+    for begin, end in zip(np.append(0, ends[:-1]), ends, strict=True):
+        first, last = sorted_graph.indptr[begin], sorted_graph.indptr[end]
+        part = csr_matrix(
+            (
+                sorted_graph.data[first:last],
+                sorted_graph.indices[first:last] - begin,
+                sorted_graph.indptr[begin : end + 1] - first,
+            ),
+            shape=(end - begin, end - begin),
+        )
+        yield order[begin:end], part
 
 
 def _cell(component: int, count: int, n_components: int) -> Array:
@@ -62,7 +86,7 @@ def _cell(component: int, count: int, n_components: int) -> Array:
     return 2.5 * np.array(np.unravel_index(component, (side,) * n_components), dtype=np.float64)
 
 
-def _connected(W: Any, n_components: int, rng: Any, n_jobs: int | None) -> Array:
+def _connected(W: csr_matrix, n_components: int, rng: Any, n_jobs: int | None) -> Array:
     """The eigenvectors of L u = λ D u after the constant one, for a connected graph."""
     n = W.shape[0]
     out = np.zeros((n, n_components))

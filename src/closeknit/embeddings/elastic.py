@@ -162,9 +162,10 @@ class ElasticEmbedding(_Elastic):
     neighbors : {"auto", "exact", "approximate"} or object, default="auto"
         How neighbours are found, or the neighbours themselves; as in
         :class:`~closeknit.EntropicAffinities`.
-    init : {"auto", "pca", "eigenmaps", "random"} or array, default="auto"
-        Where to start. With a Gaussian kernel on the grid, starts narrower than 0.01 are widened to
-        that.
+    init : {"auto", "pca", "diffusion", "eigenmaps", "random"} or array, default="auto"
+        Where to start: ``"auto"`` is PCA of the data, or noise diffused along the graph where only
+        distances or affinities are given. With a Gaussian kernel on the grid, starts narrower than
+        0.01 are widened to that.
     direction : str or Direction, default="auto"
         Search direction: see :mod:`closeknit.minimize`.
     repulsion : "auto", "exact", "grid" or Repulsion, default="auto"
@@ -264,9 +265,10 @@ class TElasticEmbedding(_Elastic):
     neighbors : {"auto", "exact", "approximate"} or object, default="auto"
         How neighbours are found, or the neighbours themselves; as in
         :class:`~closeknit.EntropicAffinities`.
-    init : {"auto", "pca", "eigenmaps", "random"} or array, default="auto"
-        Where to start. With a Gaussian kernel on the grid, starts narrower than 0.01 are widened to
-        that.
+    init : {"auto", "pca", "diffusion", "eigenmaps", "random"} or array, default="auto"
+        Where to start: ``"auto"`` is PCA of the data, or noise diffused along the graph where only
+        distances or affinities are given. With a Gaussian kernel on the grid, starts narrower than
+        0.01 are widened to that.
     direction : str or Direction, default="auto"
         Search direction: see :mod:`closeknit.minimize`.
     repulsion : "auto", "exact", "grid" or Repulsion, default="auto"
