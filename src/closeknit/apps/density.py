@@ -46,6 +46,9 @@ class SamplePointDensity:
     def __init__(
         self, X: Array, sigmas: Array, index: Any, n_neighbors: int, n_jobs: int | None
     ) -> None:
+        # Neighbours are looked up among the points, and compiled code trusts them to be there.
+        if X.shape != index.points_.shape or sigmas.shape != X.shape[:1]:
+            raise ValueError("the density's points, bandwidths and index do not fit each other")
         self.X = X
         usable = sigmas[(sigmas > 0.0) & np.isfinite(sigmas)]
         limits = (usable.min(), usable.max()) if len(usable) else (1.0, 1.0)

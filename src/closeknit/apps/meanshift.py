@@ -197,6 +197,11 @@ class MeanShift(ClusterMixin, BaseEstimator):
         density = SamplePointDensity(X, sigmas, index, near.shape[1], self.n_jobs)
         return density, near, sigmas
 
+    def restore_state(self) -> None:
+        """Check that what was loaded from a file belongs together."""
+        if self.density_.X.shape != (len(self.labels_), self.n_features_in_):
+            raise ValueError("the density and the labels do not fit each other")
+
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Let new points ascend, each on its own, and return the labels of the modes they reach.
 
