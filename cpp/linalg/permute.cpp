@@ -28,7 +28,7 @@ void permute(const Csr<I, T>& graph, const std::int64_t* order, const I* indptr,
   });
 }
 
-#define CK_INSTANTIATE(I, T)                                                                      \
+#define CK_INSTANTIATE(I, T) \
   template void permute(const Csr<I, T>&, const std::int64_t*, const I*, I*, I*, T*, ThreadPool&);
 CK_INSTANTIATE(std::int32_t, float)
 CK_INSTANTIATE(std::int32_t, double)
