@@ -56,11 +56,14 @@ def test_maps_of_many_points_have_no_corners():
 
 
 @pytest.mark.slow
-def test_noise_gives_a_round_map():
-    """Points without clusters fill a disc."""
-    X = np.random.default_rng(0).normal(size=(6000, 5))
-    emb = ck.TSNE(repulsion="grid", random_state=0).fit(X)
-    assert squareness(emb.embedding_) == pytest.approx(1.0, abs=0.03)
+def test_noise_gives_round_maps():
+    """Points without clusters fill discs: that of one start varies by some hundredths."""
+    found = []
+    for seed in range(3):
+        X = np.random.default_rng(seed).normal(size=(6000, 5))
+        for start in (1e-4 * X[:, :2], 1e-4 * X[:, :2] @ TURN):
+            found.append(squareness(ck.TSNE(init=start, repulsion="grid").fit(X).embedding_))
+    assert np.mean(found) == pytest.approx(1.0, abs=0.03)
 
 
 @pytest.mark.parametrize("seed", range(5))
