@@ -588,10 +588,7 @@ def wrong_arrays(name, argument, array):
 def wrong_calls():
     for name, spec in CALLS.items():
         for argument, value in spec.arguments().items():
-            wrong = [
-                (re.sub(r"0x[0-9a-f]+", "", repr(bad)[:40]), bad)
-                for bad in spec.numbers.get(argument, ())
-            ]
+            wrong = [(f"value {i}", bad) for i, bad in enumerate(spec.numbers.get(argument, ()))]
             if isinstance(value, np.ndarray):
                 wrong += wrong_arrays(name, argument, value)
             elif argument == "n_jobs":

@@ -86,7 +86,7 @@ def test_sparse_data(model):
 def test_precomputed_distances(model, n_neighbors):
     """Distances in place of data: the same affinities, and eigenmaps as the start."""
     D = pairwise_distances(X)
-    start = {} if model is ck.LaplacianEigenmaps else {"init": "eigenmaps"}
+    start = {} if model is ck.LaplacianEigenmaps else {"init": "diffusion"}
     given = make(model, metric="precomputed", n_neighbors=n_neighbors).fit(D)
     found = make(model, n_neighbors=n_neighbors, **start).fit(X)
     np.testing.assert_allclose(

@@ -187,7 +187,9 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
     def _make_stop(self, objective: Objective, direction: Direction[Any]) -> Stop:
         """Return what `tol` stands for."""
         if isinstance(self.tol, str) and not direction.monotone:
-            return MapSettled(objective.weights, direction.default_tol)
+            # Maps of few points take little time, and their divergences are small.
+            strictness = 0.3 if objective.repulsion.is_exact else 1.0
+            return MapSettled(objective.weights, strictness * direction.default_tol)
         tol = direction.default_tol if isinstance(self.tol, str) else self.tol
         return Convergence(tol, patience=direction.patience)
 
