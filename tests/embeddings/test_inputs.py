@@ -124,7 +124,7 @@ def test_precomputed_affinities(model, form):
     W = symmetrize(P).toarray()
     given = form(P.toarray() if model is ck.SNE else W)
     before = given.copy()
-    start = {} if model is ck.LaplacianEigenmaps else {"init": "eigenmaps"}
+    start = {} if model is ck.LaplacianEigenmaps else {"init": "diffusion"}
     emb = make(model, affinity="precomputed").fit(given)
     expected = make(model, **start).fit(X)
     np.testing.assert_allclose(
