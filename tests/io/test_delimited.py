@@ -228,6 +228,12 @@ def rows(cells, n_columns):
     odd=("", 0),
     missing="drop",
 )
+@example(
+    table=[("1.5", "a"), ("1.5", '"open'), ("1.5", 'g"h')],
+    end="\n",
+    odd=("", 1),
+    missing="error",
+)
 @given(
     table=rows(st.sampled_from(NUMBERS), 2) | rows(st.sampled_from(NUMBERS + WORDS), 2),
     end=st.sampled_from(ENDS),

@@ -115,7 +115,7 @@ class _File:
         if quotes % 2:
             self._check_rows()  # Arrow would take an open quote for one cell up to the end
         table = self._read_arrow(numeric, quotes > 0)
-        if table is None or (quotes and self._may_be_open(table)):
+        if table is None or (quotes and self._may_be_misquoted(table)):
             self._check_rows()
         if table is None:
             table = self._read_arrow(set(), quotes > 0)
@@ -169,18 +169,25 @@ class _File:
                 self._check_rows()
             return None
 
-    def _may_be_open(self, table: Any) -> bool:
-        """Whether the last cell may be one whose quote was never closed, up to the end."""
+    def _may_be_misquoted(self, table: Any) -> bool:
+        """Whether a quote may have swallowed more than one cell: Arrow does not complain."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        for column in table.columns:
+            breaks = pa.types.is_string(column.type) and compute.match_substring_regex(
+                column, "[\r\n]"
+            )
+            if breaks and compute.any(breaks).as_py():
+                return True
         last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
         if not isinstance(last, str):
             return False
         with _open_bytes(self.path) as file:
             for part in iter(lambda: file.read(2**22), b""):
                 tail = part
-        end = tail.rstrip(b"\r\n \t")
-        return last.endswith(("\n", "\r")) or end.endswith(
-            b'"' + last.encode(self.dialect.encoding, "replace")
-        )
+        open_cell = b'"' + last.encode(self.dialect.encoding, "replace")
+        return tail.rstrip(b"\r\n \t").endswith(open_cell)
 
     def _squeezed(self) -> BytesIO:
         """The rows with one blank between cells."""
