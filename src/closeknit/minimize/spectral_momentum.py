@@ -49,7 +49,7 @@ class SpectralMomentum(Direction[AttractiveProblem]):
         Iterations before ε begins to fall.
     half_life : float, default=30.0
         Iterations in which ε falls by half.
-    n_neighbors : int or None, default=10
+    n_neighbors : int or None, default=5
         Weights of each point that enter the factor, the largest, scaled up to the sum of all; None
         takes all. Which these are is decided at the start.
     refresh : int or None, default=20
@@ -80,7 +80,7 @@ class SpectralMomentum(Direction[AttractiveProblem]):
     final_stiffness: float = 0.01
     hold: int = 20
     half_life: float = 30.0
-    n_neighbors: int | None = 10
+    n_neighbors: int | None = 5
     refresh: int | None = 20
     random_state: int = 0
     n_jobs: int | None = -1
