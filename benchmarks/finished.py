@@ -294,7 +294,7 @@ def verdict(name: str, found: dict[str, dict[str, float]]) -> str:
     return f"| | | *{name}* | | | | {'; '.join(said)} | | | | |"
 
 
-def pictures(arguments: argparse.Namespace) -> list[str]:
+def draw(Y: np.ndarray, labels: np.ndarray | None, path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -302,16 +302,20 @@ def pictures(arguments: argparse.Namespace) -> list[str]:
 
     from closeknit.plotting import plot_embedding
 
+    figure, ax = plt.subplots(figsize=(6, 6))
+    plot_embedding(Y, labels, ax=ax)
+    figure.savefig(path, dpi=80, bbox_inches="tight")
+    plt.close(figure)
+
+
+def pictures(arguments: argparse.Namespace) -> list[str]:
     for name in arguments.sets or (*TUNED, *UNSEEN):
         problem = Problem(name, arguments.data, arguments.cache)
         labels = None
         if name in LABELS or name in ("mnist", "flow", "coil20", "skin"):
             file = {"mnist": "mnist70k"}.get(name, name)
             labels = label_of(file, arguments.data)
-        figure, ax = plt.subplots(figsize=(6, 6))
-        plot_embedding(ours(problem)[0], labels, ax=ax)
-        figure.savefig(arguments.output / f"finished-{name}.png", dpi=80, bbox_inches="tight")
-        plt.close(figure)
+        draw(ours(problem)[0], labels, arguments.output / f"finished-{name}.png")
     return []
 
 
@@ -333,6 +337,7 @@ def raw(arguments: argparse.Namespace) -> list[str]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     optimisation = float(model.history_.seconds[-1])
     recall = ck.quality.neighbor_recall(X, model.embedding_, 15, sample=SAMPLE)
+    draw(model.embedding_, None, arguments.output / "finished-raw.png")
     return [
         "| points | seconds in all | of them optimisation | iterations | KL | recall@15 | GiB |",
         "| --- | --- | --- | --- | --- | --- | --- |",
