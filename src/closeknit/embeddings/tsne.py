@@ -196,7 +196,8 @@ class TSNE(NormalizedEmbedding):
         # in common millions of units apart. Maps of more points are wider, and steps of the same
         # length would take longer.
         width = max(1.0, float(np.sqrt(n_samples / 70_000)))
-        return SpectralMomentum(max_step=3.0 * width, n_jobs=self.n_jobs)
+        n_neighbors = 10 if exact else 5  # in the factor, whose time counts beside a grid's
+        return SpectralMomentum(max_step=3.0 * width, n_neighbors=n_neighbors, n_jobs=self.n_jobs)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         if not isinstance(self.lam, Real) or self.lam == 0.0:
