@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 from data import LABELS, READERS
+from embedding import principal_start
 from scipy import sparse
 from scipy.spatial import cKDTree
 
@@ -160,14 +161,6 @@ class Problem:
         how = ExactRepulsion(N_JOBS) if exact else GridRepulsion(1e-3, n_jobs=N_JOBS)
         model = objectives.TSNE(self.P, repulsion=how, check=False)
         return model.value(np.ascontiguousarray(Y, dtype=np.float64), 1.0) - model.entropy
-
-
-def principal_start(X: Any) -> np.ndarray:
-    from sklearn.decomposition import PCA, TruncatedSVD
-
-    make = TruncatedSVD if sparse.issparse(X) else PCA
-    Y = make(2, random_state=0).fit_transform(X).astype(np.float64)
-    return 1e-4 * Y / Y[:, 0].std()
 
 
 def squareness(Y: np.ndarray) -> float:

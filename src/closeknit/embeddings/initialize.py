@@ -82,8 +82,7 @@ def diffused_noise(
 
     A start for maps of given affinities: points that are close in the graph begin close together,
     and each connected component has a place of its own. It takes a few tens of products with the
-    graph, where eigenvectors take hundreds, and t-SNE ends in maps as good
-    (``benchmarks/results/finished.md``).
+    graph, where eigenvectors take hundreds.
 
     Parameters
     ----------

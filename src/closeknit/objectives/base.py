@@ -224,8 +224,8 @@ class Objective(ABC):
     def renumber(self, X: Array) -> None:
         """Number the points by their place on the map, for as long as sums are taken.
 
-        Points that are close on the map are then close in memory, which halves the time of an
-        evaluation of many points. Nothing else changes: positions and gradients keep the order in
+        Points that are close on the map are then close in memory, which makes evaluations of many
+        points faster. Nothing else changes: positions and gradients keep the order in
         which the points were given.
 
         Parameters
