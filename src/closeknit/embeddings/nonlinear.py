@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 from closeknit.embeddings._callbacks import (
@@ -20,7 +21,6 @@ from closeknit.linalg import Array
 from closeknit.minimize import (
     Convergence,
     Direction,
-    History,
     Path,
     Schedule,
     SpectralLBFGS,
@@ -33,7 +33,7 @@ from closeknit.objectives import Objective
 from closeknit.progress import report, shown
 from closeknit.repulsion import ExactRepulsion, GridRepulsion, Repulsion
 
-__all__ = ["NonlinearEmbedding"]
+__all__ = ["NonlinearEmbedding", "NormalizedEmbedding"]
 
 #: Points up to which ``repulsion="auto"`` sums all pairs; about there the grid becomes as fast.
 MAX_POINTS_EXACT = 5000
@@ -43,13 +43,14 @@ _MANY_POINTS = 200_000
 _MIN_SPREAD = 0.01
 
 
+@dataclass(repr=False, eq=False)
 class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
     """An embedding that minimises E⁺ + λE⁻; subclasses choose the objective."""
 
     #: Whether the affinities are symmetrised before the objective sees them.
     _symmetric = True
     #: Words that `lam` may be.
-    _lam_names: tuple[str, ...] = ()
+    _lam_names: ClassVar[tuple[str, ...]] = ()
     #: Accuracy of the grid's forces, for few and for many points. Line searches want more of it
     #: than momentum does.
     _accuracy = (0.02, 0.02)
@@ -67,48 +68,24 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         "new_point_repulsion_",
     )
 
-    history_: History
-    path_: Path
-    stopped_because_: StopReason
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float | Sequence[float] = 30.0,
-        affinity: Any = "entropic",
-        metric: str = "euclidean",
-        n_neighbors: int | str | None = "auto",
-        neighbors: Any = "auto",
-        init: Any = "auto",
-        direction: Any = "auto",
-        repulsion: Any = "auto",
-        lam: Any = 1.0,
-        max_iter: int = 1000,
-        tol: Any = "auto",
-        time_limit: float | None = None,
-        callback: Any = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.init = init
-        self.direction = direction
-        self.repulsion = repulsion
-        self.lam = lam
-        self.max_iter = max_iter
-        self.tol = tol
-        self.time_limit = time_limit
-        self.callback = callback
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int = 2
+    _: KW_ONLY
+    perplexity: float | Sequence[float] = 30.0
+    affinity: Any = "entropic"
+    metric: str = "euclidean"
+    n_neighbors: int | str | None = "auto"
+    neighbors: Any = "auto"
+    init: Any = "auto"
+    direction: Any = "auto"
+    repulsion: Any = "auto"
+    lam: Any = 1.0
+    max_iter: int = 1000
+    tol: Any = "auto"
+    time_limit: float | None = None
+    callback: Any = None
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool = False
 
     @abstractmethod
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
@@ -253,6 +230,17 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
                 f"callback={self.callback!r} must be None or a function of the state, which may "
                 "return True to stop"
             )
+
+
+class NormalizedEmbedding(NonlinearEmbedding):
+    """Models whose objective is a Kullback–Leibler divergence up to a constant."""
+
+    saved_state: ClassVar[tuple[str, ...]] = (*NonlinearEmbedding.saved_state, "kl_divergence_")
+
+    def _keep(self, objective: Any, path: Path) -> None:
+        super()._keep(objective, path)
+        value = self.objective_ if self.lam_ == 1.0 else objective.value(self.embedding_, 1.0)
+        self.kl_divergence_ = float(value - objective.entropy)
 
 
 def _widened(start: Array, objective: Objective) -> Array:

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr
 
 from closeknit.kernels import GAUSSIAN, STUDENT, Kernel, student
 from closeknit.linalg import Array
-from closeknit.objectives.base import Objective, unit_sum
+from closeknit.objectives.base import Objective
 from closeknit.repulsion import PairSums
 
 __all__ = ["TSNE", "NormalizedObjective", "SymmetricSNE"]
@@ -23,8 +22,7 @@ class NormalizedObjective(Objective):
     The attractive weights are divided by their sum, so that they are a distribution P.
     """
 
-    def _scaled(self, data: Array, dtype: type[np.floating]) -> NDArray[Any]:
-        return unit_sum(data, dtype)
+    unit_sum = True
 
     @property
     def entropy(self) -> float:
