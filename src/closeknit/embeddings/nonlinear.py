@@ -122,7 +122,13 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
             start = initial_embedding(
                 self.init, X, objective.weights, self.n_components, self.random_state, metric
             )
-            self._minimize(objective, _widened(start, objective))
+            if not objective.repulsion.is_exact and objective.kernel.constant_attraction:
+                # The grid's forces, which nearly cancel in a narrow start, must point outwards: a
+                # Gaussian kernel's attraction holds points together with all its strength. (Of a
+                # Student kernel any noise makes a map.)
+                spread = float(start.std(axis=0).max())
+                start = start * (max(1.0, _MIN_SPREAD / spread) if spread > 0.0 else 1.0)
+            self._minimize(objective, start)
         return self
 
     def _minimize(self, objective: Objective, start: Array) -> None:
@@ -131,7 +137,13 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
             exact = objective.repulsion.is_exact
             direction = self._suitable_direction(len(start), exact)
         direction = resolve_direction(direction)
-        stop = self._make_stop(objective, direction)
+        stop: Stop | None = None  # what the direction stands for
+        if not isinstance(self.tol, str):
+            stop = Convergence(self.tol, patience=direction.patience)
+        elif not direction.monotone:
+            # Maps of few points take little time, and their divergences are small.
+            strictness = 0.3 if objective.repulsion.is_exact else 1.0
+            stop = MapSettled(objective.weights, strictness * direction.default_tol)
         callback = self.callback
         if getattr(self, "_skl_callbacks", None):
             callback = each_iteration(self, callback)
@@ -160,15 +172,6 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         self.lam_ = float(path.lams[-1])
         self.kernel_ = objective.kernel
         self.new_point_repulsion_ = objective.new_point_repulsion(last.X, self.lam_)
-
-    def _make_stop(self, objective: Objective, direction: Direction[Any]) -> Stop:
-        """Return what `tol` stands for."""
-        if isinstance(self.tol, str) and not direction.monotone:
-            # Maps of few points take little time, and their divergences are small.
-            strictness = 0.3 if objective.repulsion.is_exact else 1.0
-            return MapSettled(objective.weights, strictness * direction.default_tol)
-        tol = direction.default_tol if isinstance(self.tol, str) else self.tol
-        return Convergence(tol, patience=direction.patience)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         return Schedule.of(self.lam, self.max_iter)
@@ -241,15 +244,3 @@ class NormalizedEmbedding(NonlinearEmbedding):
         super()._keep(objective, path)
         value = self.objective_ if self.lam_ == 1.0 else objective.value(self.embedding_, 1.0)
         self.kl_divergence_ = float(value - objective.entropy)
-
-
-def _widened(start: Array, objective: Objective) -> Array:
-    """Spread a start so far that the grid's forces, which nearly cancel there, point outwards.
-
-    Where the kernel is Gaussian, attraction holds points together with all its strength from the
-    start, and wrong forces would leave them there. (Of a Student kernel any noise makes a map.)
-    """
-    if objective.repulsion.is_exact or not objective.kernel.constant_attraction:
-        return start
-    spread = float(start.std(axis=0).max())
-    return start * (_MIN_SPREAD / spread) if 0.0 < spread < _MIN_SPREAD else start

@@ -41,7 +41,7 @@ class NormalizedObjective(Objective):
 
     def new_point_repulsion(self, X: Array, lam: float) -> float:
         """λ n / S: a new point's share of E, times n/2, is Σ q (−log K) + λ (n / S) Σ K."""
-        return float(lam * self.n_samples / self.repulsion.values(X, self.kernel).sum())
+        return float(lam * len(X) / self.repulsion.values(X, self.kernel).sum())
 
     def repulsive_diagonal(self, X: Array) -> Array:
         """S''/S − (S'/S)²."""

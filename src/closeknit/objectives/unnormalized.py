@@ -59,7 +59,7 @@ class UnnormalizedObjective(Objective):
             total = float(weights.sum())
             repulsion = ExactRepulsion(n_jobs, weights)
         super().__init__(affinities, repulsion=repulsion, n_jobs=n_jobs, check=check)
-        n = self.n_samples
+        n = self.weights.shape[0]
         pairs = float(n * (n - 1)) or 1.0
         total = pairs if total is None else total
         self.repulsive_scale = 1.0 / total if self.unit_sum and total > 0.0 else 1.0
