@@ -16,7 +16,7 @@ from closeknit.affinities import check_perplexity, scales_of
 from closeknit.exceptions import NoViewerWarning
 from closeknit.graphs.selection import keep_fewest_votes, subgraph
 from closeknit.graphs.sparsifier import BaseSparsifier
-from closeknit.graphs.viewer_distances import TAILS, viewer_distances
+from closeknit.graphs.viewer_distances import TAILS, ViewerDistances
 from closeknit.graphs.viewers import View, choose_viewers, count_votes, look
 from closeknit.linalg import with_data
 from closeknit.progress import log, steps
@@ -140,7 +140,7 @@ class ViewerSparsifier(BaseSparsifier):
 
     def _look(self, X: Any) -> list[View]:
         """Look from candidates until there are enough good viewers."""
-        source = viewer_distances(X, self.input, self.metric, effective_n_jobs(self.n_jobs))
+        source = ViewerDistances(X, self.input, self.metric, effective_n_jobs(self.n_jobs))
         rule = "entropic" if self.bandwidth == "auto" else self.bandwidth
         perplexity = self.view_perplexity or min(scales_of(self.perplexity))
 
