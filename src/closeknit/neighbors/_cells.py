@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from closeknit import _core
-from closeknit.neighbors._sketch import Sketches, rounding_margin
+from closeknit._threads import chunks
+from closeknit.neighbors._sketch import COORDINATE_BYTES, Sketches, rounding_margin
 
 __all__ = ["Cells", "assign", "count_cells", "group_by_cell", "make_cells", "pack"]
 
@@ -77,8 +78,7 @@ def make_cells(
         centers = centers[_chain(centers)]  # neighbouring cells get neighbouring numbers
         members = assign(values, centers, n_threads)
     sq_gaps = np.empty(n_samples)
-    for start in range(0, n_samples, 4096):  # chunks, so that no float64 copy is made
-        chunk = slice(start, start + 4096)
+    for chunk in chunks(n_samples, COORDINATE_BYTES * values.shape[1]):
         gaps = values[chunk].astype(np.float64) - centers[members[chunk]]
         sq_gaps[chunk] = np.einsum("ij,ij->i", gaps, gaps)
     radii, slacks = np.zeros(n_cells), np.zeros(n_cells)

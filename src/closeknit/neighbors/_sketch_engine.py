@@ -101,7 +101,9 @@ class SketchEngine(Engine):
                 self._prepared = self._build(self.built_for)
         prepared = self._prepared
         if exact:
-            prepared = replace(prepared, n_candidates=n_neighbors + n_neighbors // 2 + 8)
+            # Sketches of all coordinates rank the points almost as they are.
+            spare = 0 if prepared.sketcher.basis is None else n_neighbors // 2
+            prepared = replace(prepared, n_candidates=n_neighbors + spare + 8)
         if queries is None:
             everyone = np.arange(self._points.shape[0], dtype=np.int32)
             sketches, members = prepared.sketches, prepared.cells.members
@@ -161,8 +163,10 @@ class SketchEngine(Engine):
         fewest = n_neighbors + n_neighbors // 4 + 8  # estimates of the nearest may be swapped
         # A sample may be easier than the rest, so a quarter of the allowed loss stays in reserve.
         loss = None if recall is None else 0.75 * (1.0 - recall)
-        known = known_rows(points, self._sq_offsets, n_neighbors, rng, n_threads)
-        if points.shape[0] <= _FEW_PER_DIRECTION * min(points.shape[1], MAX_COMPONENTS):
+        few = points.shape[0] <= _FEW_PER_DIRECTION * min(points.shape[1], MAX_COMPONENTS)
+        if not few or loss is not None:
+            known = known_rows(points, self._sq_offsets, n_neighbors, rng, n_threads)
+        if few:
             sketcher = Sketcher.of_all_coordinates(points)
             n_candidates = min(fewest, points.shape[0])
         else:
@@ -189,10 +193,10 @@ class SketchEngine(Engine):
             cells,
             packed,
             n_probes=max(1, n_cells // 25),
-            n_candidates=n_neighbors + n_neighbors // 2 + 8,
+            n_candidates=n_candidates,
         )
         if loss is not None:
-            prepared = self._calibrate(replace(prepared, n_candidates=n_candidates), known, loss)
+            prepared = self._calibrate(prepared, known, loss)
         log(
             "%d of %d coordinates, %d of %d cells first, %d candidates per point",
             sketches.values.shape[1],

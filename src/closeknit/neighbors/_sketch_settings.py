@@ -13,8 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from closeknit import _core
+from closeknit._threads import chunks
 from closeknit.neighbors._cells import count_cells
-from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketcher, principal_directions
+from closeknit.neighbors._sketch import (
+    COORDINATE_BYTES,
+    MAX_COMPONENTS,
+    Sketcher,
+    principal_directions,
+)
 from closeknit.neighbors.candidates import candidate_distances
 from closeknit.neighbors.points import Data, as_rows
 
@@ -97,8 +103,8 @@ def known_rows(
     queries = whole(X[rows], n_threads).values
     best = np.full((n_rows, n_nearest), np.inf, dtype=np.float32)
     neighbors = np.zeros((n_rows, n_nearest), dtype=np.intp)
-    for start in range(0, n_samples, _CHUNK):
-        chunk = slice(start, min(n_samples, start + _CHUNK))
+    for chunk in chunks(n_samples, COORDINATE_BYTES * n_features, _CHUNK):
+        start = chunk.start
         block = whole(X[chunk], n_threads)
         sq_norms = block.sq_norms
         if sq_offsets is not None:
