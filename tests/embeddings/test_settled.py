@@ -15,6 +15,7 @@ from closeknit.minimize import (
     Momentum,
     Schedule,
     Springs,
+    Stage,
     State,
     StopReason,
     minimize,
@@ -179,7 +180,7 @@ def test_it_serves_any_minimisation():
     springs = Springs(random_weights(40), np.random.default_rng(0).normal(size=(40, 2)))
     rule = MapSettled(springs.weights)
     path = run_schedule(
-        Schedule.constant(None), lambda lam: springs, springs.targets, Momentum(0.05), stop=rule
+        Schedule((Stage(None),)), lambda lam: springs, springs.targets, Momentum(0.05), stop=rule
     )
     reference = minimize(springs, springs.targets, tol=0.0)
     assert path.results[0].stopped_because == "tol"

@@ -38,8 +38,8 @@ A homotopy from weak to strong repulsion (here: from soft to stiff springs), one
 >>> [round(r.value, 2) for r in path.results] == sorted(round(r.value, 2) for r in path.results)
 True
 
-A new direction is a :class:`Direction` whose ``start`` returns a :class:`Descent`; a new step is a
-:class:`Step`; a new rule for stopping is a :class:`Stop`. Nothing else needs to change.
+A new direction is a :class:`Direction` that proposes, or whose :class:`Descent` does; a new step is
+a :class:`Step`; a new rule for stopping is a :class:`Stop`. Nothing else needs to change.
 """
 
 from closeknit.minimize.directions import (
@@ -56,7 +56,6 @@ from closeknit.minimize.directions import (
     SpectralMinus,
     SpectralMomentum,
     resolve_direction,
-    resolve_step,
 )
 from closeknit.minimize.loop import run_schedule
 from closeknit.minimize.problem import (
@@ -69,8 +68,15 @@ from closeknit.minimize.problem import (
 from closeknit.minimize.recipes import homotopy, minimize
 from closeknit.minimize.results import History, Path, Result, State, StopReason
 from closeknit.minimize.schedule import Convergence, Schedule, Stage, Stop, log_spaced
-from closeknit.minimize.steps import Backtracking, FixedStep, Line, LineSearch, Sample, Step
-from closeknit.minimize.wolfe import StrongWolfe
+from closeknit.minimize.steps import (
+    Backtracking,
+    FixedStep,
+    Line,
+    Sample,
+    Step,
+    StrongWolfe,
+    resolve_step,
+)
 
 __all__ = [
     "LBFGS",
@@ -88,7 +94,6 @@ __all__ = [
     "Gradient",
     "History",
     "Line",
-    "LineSearch",
     "Momentum",
     "Path",
     "Problem",

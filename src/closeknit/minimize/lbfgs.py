@@ -4,58 +4,25 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from closeknit.linalg import inner, norm
-from closeknit.minimize.attractive import AttractiveSolver
 from closeknit.minimize.descent import Descent, Direction, P
 from closeknit.minimize.problem import Array, AttractiveProblem, Problem
-from closeknit.minimize.spectral import SpectralDirection
-from closeknit.minimize.steps import Step
-from closeknit.minimize.wolfe import StrongWolfe
+from closeknit.minimize.spectral import SpectralDescent, SpectralDirection
+from closeknit.minimize.steps import Step, StrongWolfe
 
 __all__ = ["LBFGS", "SpectralLBFGS"]
-
-
-@dataclass(frozen=True)
-class LBFGS(Direction[Problem]):
-    """Limited-memory BFGS with the last `memory` curvature pairs.
-
-    Parameters
-    ----------
-    memory : int, default=100
-        Pairs kept; the paper found 100 best (section 3). Each takes two arrays of X's size.
-
-    Examples
-    --------
-    >>> from closeknit.minimize import LBFGS, Springs, minimize
-    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
-    >>> minimize(springs, [[5.0], [5.0]], direction=LBFGS(memory=10)).X.round(2)
-    array([[1.2],
-           [1.8]])
-    """
-
-    memory: int = 100
-
-    preferred_step: ClassVar[Step] = StrongWolfe(c2=0.9)
-
-    def __post_init__(self) -> None:
-        if self.memory < 1:
-            raise ValueError(f"memory={self.memory!r} must be at least 1")
-
-    def start(self, problem: Problem, X: Array) -> Descent[Problem]:
-        """Begin without any pair."""
-        return _LBFGSDescent[Problem](problem, self.memory)
 
 
 class _LBFGSDescent(Descent[P]):
     """L-BFGS at work; derived classes may bring a better H₀ than the identity."""
 
-    def __init__(self, problem: P, memory: int) -> None:
-        super().__init__(problem)
-        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=memory)  # s, y, 1/⟨s, y⟩
+    def __init__(self, problem: P, rule: Any, X: Array) -> None:
+        super().__init__(problem, rule, X)
+        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=rule.memory)  # s, y, 1/⟨s, y⟩
         self._previous: tuple[Array, Array] | None = None  # X, gradient
 
     def reset(self) -> bool:
@@ -104,7 +71,44 @@ class _LBFGSDescent(Descent[P]):
 
 
 @dataclass(frozen=True)
-class SpectralLBFGS(SpectralDirection):
+class LBFGS(Direction[Problem], name="lbfgs"):
+    """Limited-memory BFGS with the last `memory` curvature pairs.
+
+    Parameters
+    ----------
+    memory : int, default=100
+        Pairs kept; the paper found 100 best (section 3). Each takes two arrays of X's size.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import LBFGS, Springs, minimize
+    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    >>> minimize(springs, [[5.0], [5.0]], direction=LBFGS(memory=10)).X.round(2)
+    array([[1.2],
+           [1.8]])
+    """
+
+    memory: int = 100
+
+    descent: ClassVar[type[_LBFGSDescent[Any]]] = _LBFGSDescent
+    preferred_step: ClassVar[Step] = StrongWolfe(c2=0.9)
+
+    def __post_init__(self) -> None:
+        if self.memory < 1:
+            raise ValueError(f"memory={self.memory!r} must be at least 1")
+
+
+class _SpectralLBFGSDescent(_LBFGSDescent[AttractiveProblem], SpectralDescent):
+    def initial(self, gradient: Array) -> Array:
+        return self.hessian.solve(gradient)
+
+    def propose(self, X: Array, gradient: Array) -> Array:
+        self.refresh(X)
+        return super().propose(X, gradient)
+
+
+@dataclass(frozen=True)
+class SpectralLBFGS(SpectralDirection, name="spectral-lbfgs"):
     """L-BFGS whose initial inverse Hessian is the spectral direction's solve.
 
     The factor knows the attraction from the first iteration; the pairs learn the repulsion.
@@ -127,26 +131,10 @@ class SpectralLBFGS(SpectralDirection):
 
     memory: int = 100
 
+    descent: ClassVar[type[_SpectralLBFGSDescent]] = _SpectralLBFGSDescent
     preferred_step: ClassVar[Step] = StrongWolfe(c2=0.9)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.memory < 1:
             raise ValueError(f"memory={self.memory!r} must be at least 1")
-
-    def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
-        """Factorise at X, and begin without any pair."""
-        return _SpectralLBFGSDescent(problem, self.memory, self.factorize(problem, X))
-
-
-class _SpectralLBFGSDescent(_LBFGSDescent[AttractiveProblem]):
-    def __init__(self, problem: AttractiveProblem, memory: int, solver: AttractiveSolver) -> None:
-        super().__init__(problem, memory)
-        self._solver = solver
-
-    def initial(self, gradient: Array) -> Array:
-        return self._solver.solve(gradient)
-
-    def propose(self, X: Array, gradient: Array) -> Array:
-        self._solver.update(self.problem, X)
-        return super().propose(X, gradient)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from closeknit.linalg import conjugate_gradients, same_weights
 from closeknit.minimize.attractive import AttractiveHessian
@@ -16,8 +15,34 @@ from closeknit.minimize.problem import Array, CurvedProblem
 __all__ = ["SpectralMinus"]
 
 
+class _SpectralMinusDescent(Descent[CurvedProblem]):
+    _previous: Array | None = None
+    _built: AttractiveHessian | None = None
+
+    def reset(self) -> bool:
+        had_memory = self._previous is not None
+        self._previous = None
+        return had_memory
+
+    def propose(self, X: Array, gradient: Array) -> Array:
+        weights = self.problem.attractive_weights(X)
+        if self._built is None or not same_weights(weights, self._built.weights):
+            self._built = AttractiveHessian(weights)
+        attraction, repulsion = self._built, self.problem.repulsive_curvature(X)
+        start = np.zeros_like(gradient) if self._previous is None else self._previous
+        direction, _ = conjugate_gradients(
+            lambda V: attraction @ V + repulsion(V),
+            -gradient,
+            start,
+            self.rule.tol,
+            self.rule.max_inner,
+        )
+        self._previous = direction
+        return direction
+
+
 @dataclass(frozen=True)
-class SpectralMinus(Direction[CurvedProblem]):
+class SpectralMinus(Direction[CurvedProblem], name="spectral-minus"):
     """Solve (4L⁺ + 8λL^xx_{i·,i·} + μI) P = −G inexactly by linear conjugate gradients.
 
     The system is new at every X; each solve starts from the previous direction (the paper's SD−,
@@ -42,6 +67,7 @@ class SpectralMinus(Direction[CurvedProblem]):
     tol: float = 0.1
     max_inner: int = 50
 
+    descent: ClassVar[type[_SpectralMinusDescent]] = _SpectralMinusDescent
     needs: ClassVar[tuple[str, ...]] = (
         "value_and_gradient",
         "attractive_weights",
@@ -53,41 +79,3 @@ class SpectralMinus(Direction[CurvedProblem]):
             raise ValueError(f"tol={self.tol!r} must lie between 0 and 1")
         if self.max_inner < 1:
             raise ValueError(f"max_inner={self.max_inner!r} must be at least 1")
-
-    def start(self, problem: CurvedProblem, X: Array) -> Descent[CurvedProblem]:
-        """Begin without a previous direction."""
-        return _SpectralMinusDescent(problem, self)
-
-
-class _SpectralMinusDescent(Descent[CurvedProblem]):
-    def __init__(self, problem: CurvedProblem, rule: SpectralMinus) -> None:
-        super().__init__(problem)
-        self._rule = rule
-        self._previous: Array | None = None
-        self._built: tuple[csr_matrix, AttractiveHessian] | None = None
-
-    def reset(self) -> bool:
-        had_memory = self._previous is not None
-        self._previous = None
-        return had_memory
-
-    def _attraction(self, X: Array) -> AttractiveHessian:
-        """Build 4L⁺ + μI, unless the weights are still those of the last iteration."""
-        weights = self.problem.attractive_weights(X)
-        if self._built is None or not same_weights(weights, self._built[0]):
-            self._built = weights, AttractiveHessian(weights)
-        return self._built[1]
-
-    def propose(self, X: Array, gradient: Array) -> Array:
-        attraction = self._attraction(X)
-        repulsion = self.problem.repulsive_curvature(X)
-        start = np.zeros_like(gradient) if self._previous is None else self._previous
-        direction, _ = conjugate_gradients(
-            lambda V: attraction @ V + repulsion(V),
-            -gradient,
-            start,
-            self._rule.tol,
-            self._rule.max_inner,
-        )
-        self._previous = direction
-        return direction
