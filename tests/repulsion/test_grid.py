@@ -415,11 +415,11 @@ def test_bad_n_jobs():
 
 @pytest.mark.parametrize("shape", [(5,), (5, 2, 1)])
 def test_points_must_be_rows(shape):
-    with pytest.raises(ValueError, match="components, got shapes"):
+    with pytest.raises(ValueError, match=r"X must have shape \(n_samples, n_components\), got"):
         GridRepulsion().sums(np.ones(shape), STUDENT)
 
 
 def test_point_weights_of_another_size():
     for n in (19, 21):
-        with pytest.raises(ValueError, match=r"point_weights must have shape \(20,\)"):
+        with pytest.raises(ValueError, match="one weight per point"):
             GridRepulsion().sums(points(20, 2, 3.0), GAUSSIAN, np.ones(n))

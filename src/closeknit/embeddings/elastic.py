@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,61 +37,22 @@ class _Twin(AtLambda):
     def value_and_gradient(self, X: Array) -> tuple[Value, Array]:
         value, gradient = super().value_and_gradient(X)
         attractive, repulsive = value.parts
-        return Value(value, (self.total * attractive, self.scale * math.exp(repulsive))), gradient
+        value.parts = self.total * attractive, self.scale * math.exp(repulsive)
+        return value, gradient
 
 
+@dataclass(repr=False, eq=False, kw_only=True)
 class _Elastic(NonlinearEmbedding):
     """Unnormalised models: λ must fit the number of points, and can be found."""
 
-    _model: type[objectives.ElasticEmbedding] | type[objectives.TElasticEmbedding]
-    #: The normalised model with the same kernel.
-    _twin: type[objectives.SymmetricSNE] | type[objectives.TSNE]
-    _lam_names = ("auto",)
+    lam: Any = "auto"
+    repulsive_weights: str | ArrayLike | None = None
+    scaling: str = "given"
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float | Sequence[float] = 30.0,
-        affinity: Any = "entropic",
-        metric: str = "euclidean",
-        n_neighbors: int | str | None = "auto",
-        neighbors: Any = "auto",
-        init: Any = "auto",
-        direction: Any = "auto",
-        repulsion: Any = "auto",
-        lam: Any = "auto",
-        repulsive_weights: str | ArrayLike | None = None,
-        scaling: str = "given",
-        max_iter: int = 1000,
-        tol: Any = "auto",
-        time_limit: float | None = None,
-        callback: Any = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        super().__init__(
-            n_components,
-            perplexity=perplexity,
-            affinity=affinity,
-            metric=metric,
-            n_neighbors=n_neighbors,
-            neighbors=neighbors,
-            init=init,
-            direction=direction,
-            repulsion=repulsion,
-            lam=lam,
-            max_iter=max_iter,
-            tol=tol,
-            time_limit=time_limit,
-            callback=callback,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.repulsive_weights = repulsive_weights
-        self.scaling = scaling
+    _model: ClassVar[type[objectives.ElasticEmbedding] | type[objectives.TElasticEmbedding]]
+    #: The normalised model with the same kernel.
+    _twin: ClassVar[type[objectives.SymmetricSNE] | type[objectives.TSNE]]
+    _lam_names = ("auto",)
 
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
         weights = self.repulsive_weights

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ _DEFAULT = 10
 # means what it should.
 
 
+@dataclass(repr=False, eq=False)
 class KNNSparsifier(BaseSparsifier):
     """Join points of which one is among the k nearest neighbours of the other.
 
@@ -76,32 +78,10 @@ class KNNSparsifier(BaseSparsifier):
 
     saved_state = (*BaseSparsifier.saved_state, "n_neighbors_")
 
-    n_neighbors_: int
-
-    def __init__(
-        self,
-        n_neighbors: int | None = None,
-        *,
-        mutual: bool = False,
-        sparsity: float | None = None,
-        mode: str = "connectivity",
-        input: str = "data",
-        metric: str = "euclidean",
-        neighbors: Any = "auto",
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.n_neighbors = n_neighbors
-        self.mutual = mutual
-        self.sparsity = sparsity
-        self.mode = mode
-        self.input = input
-        self.metric = metric
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_neighbors: int | None = None
+    _: KW_ONLY
+    mutual: bool = False
+    mode: str = "connectivity"
 
     def _sparsify(self, X: Any) -> dict[str, Any]:
         if self.input == "affinities":

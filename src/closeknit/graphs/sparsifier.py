@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = ["BaseSparsifier"]
 INPUTS = ("data", "affinities", "distances")
 
 
+@dataclass(repr=False, eq=False, kw_only=True)
 class BaseSparsifier(BaseEstimator):
     """An estimator of a sparse graph of the fitted points.
 
@@ -29,17 +31,13 @@ class BaseSparsifier(BaseEstimator):
 
     saved_state: ClassVar[tuple[str, ...]] = ("n_features_in_", "graph_", "sparsity_")
 
-    perplexity: Any
-    n_neighbors: Any
-    sparsity: float | None
-    input: str
-    metric: str
-    n_jobs: int | None
-    random_state: Any
-    verbose: bool
-
-    graph_: Any
-    sparsity_: float
+    sparsity: float | None = None
+    input: str = "data"
+    metric: str = "euclidean"
+    neighbors: Any = "auto"
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool = False
 
     @abstractmethod
     def _sparsify(self, X: Any) -> dict[str, Any]:

@@ -66,19 +66,15 @@ class Descent(Generic[P]):
 
     def step_towards(self, X: Array, gradient: Array) -> Array:
         """Return a descent direction at X, where E has this gradient."""
-        direction = self.propose(X, gradient)
-        if not _descends(direction, gradient) and self.reset():
+        for _ in range(2):
             direction = self.propose(X, gradient)
-        if not _descends(direction, gradient):
-            length = norm(gradient)
-            return -gradient / length if length > 0.0 else -gradient
-        return direction
-
-
-def _descends(direction: Array, gradient: Array) -> bool:
-    """Whether the slope is negative and finite, which no NaN or inf in `direction` leaves so."""
-    slope = inner(direction, gradient)
-    return np.isfinite(slope) and slope < 0.0 and bool(np.isfinite(direction).all())
+            slope = inner(direction, gradient)  # which no NaN or inf leaves negative and finite
+            if np.isfinite(slope) and slope < 0.0 and np.isfinite(direction).all():
+                return direction
+            if not self.reset():
+                break
+        length = norm(gradient)
+        return -gradient / length if length > 0.0 else -gradient
 
 
 class Direction(Generic[P]):

@@ -37,22 +37,19 @@ class _LBFGSDescent(Descent[P]):
         return gradient if self._pairs else gradient / norm(gradient)
 
     def propose(self, X: Array, gradient: Array) -> Array:
-        """Learn from the last move s = ΔX, y = ΔG, and return −H·G."""
+        """Learn from the last move s = ΔX, y = ΔG, and return −H·G.
+
+        By the two-loop recursion (Nocedal and Wright 2006, algorithm 7.4). H₀ is known up to a
+        scale γ, which is chosen here as ⟨s, y⟩ / ⟨y, H₀y⟩ of the last pair: with H₀ = I that is the
+        usual L-BFGS scaling.
+        """
         if self._previous is not None:
             s, y = X - self._previous[0], gradient - self._previous[1]
             curvature = inner(s, y)
             if curvature > 1e-10 * norm(s) * norm(y):  # clearly positive
                 self._pairs.append((s, y, 1.0 / curvature))
         self._previous = (X, gradient)
-        return -self._apply_inverse(gradient)
-
-    def _apply_inverse(self, G: Array) -> Array:
-        """Return H·G by the two-loop recursion (Nocedal and Wright 2006, algorithm 7.4).
-
-        H₀ is known up to a scale γ, which is chosen here as ⟨s, y⟩ / ⟨y, H₀y⟩ of the last pair:
-        with H₀ = I that is the usual L-BFGS scaling.
-        """
-        q = G.copy()
+        q = gradient.copy()
         shares = []
         for s, y, rho in reversed(self._pairs):
             share = rho * inner(s, q)
@@ -67,7 +64,7 @@ class _LBFGSDescent(Descent[P]):
             r = self.initial(q)
         for (s, y, rho), share in zip(self._pairs, reversed(shares), strict=True):
             r += (share - rho * inner(y, r)) * s
-        return r
+        return -r
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,10 @@ class _Run:
             if self.descent is None:  # only now: it may have to factorise
                 self.descent = self.direction.start(problem, sample.X)
             for again in (False, True):
-                towards = self.descent.step_towards(sample.X, sample.gradient)
+                # Momentum goes uphill on purpose.
+                monotone = self.direction.monotone
+                choose = self.descent.step_towards if monotone else self.descent.propose
+                towards = choose(sample.X, sample.gradient)
                 slope = inner(towards, sample.gradient)
                 origin = replace(sample, step=0.0, slope=slope)
                 found = search(Line(evaluate, origin, towards))

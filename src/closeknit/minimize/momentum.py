@@ -51,12 +51,8 @@ class MomentumDescent(Descent[AttractiveProblem]):
         self._gains = np.ones(len(X)) if rule.gains else None
         self._values: list[float] = []  # at the current λ
 
-    def step_towards(self, X: Array, gradient: Array) -> Array:
-        """Return the velocity, which need not go downhill."""
-        return self.propose(X, gradient)
-
     def propose(self, X: Array, gradient: Array) -> Array:
-        """Update the velocity."""
+        """Update the velocity, which need not go downhill."""
         rule = self.rule
         keep = rule.early_momentum if self.iteration < rule.early else rule.momentum
         self.iteration += 1

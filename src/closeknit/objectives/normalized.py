@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr
 
 from closeknit.kernels import GAUSSIAN, STUDENT, Kernel, student
 from closeknit.linalg import Array
-from closeknit.objectives.base import Objective, unit_sum
+from closeknit.objectives.base import Objective
 from closeknit.repulsion import PairSums
 
 __all__ = ["TSNE", "NormalizedObjective", "SymmetricSNE"]
@@ -23,8 +22,7 @@ class NormalizedObjective(Objective):
     The attractive weights are divided by their sum, so that they are a distribution P.
     """
 
-    def _scaled(self, data: Array, dtype: type[np.floating]) -> NDArray[Any]:
-        return unit_sum(data, dtype)
+    unit_sum = True
 
     @property
     def entropy(self) -> float:
@@ -43,7 +41,7 @@ class NormalizedObjective(Objective):
 
     def new_point_repulsion(self, X: Array, lam: float) -> float:
         """λ n / S: a new point's share of E, times n/2, is Σ q (−log K) + λ (n / S) Σ K."""
-        return float(lam * self.n_samples / self.repulsion.values(X, self.kernel).sum())
+        return float(lam * len(X) / self.repulsion.values(X, self.kernel).sum())
 
     def repulsive_diagonal(self, X: Array) -> Array:
         """S''/S − (S'/S)²."""

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from closeknit.kernels import EPANECHNIKOV, GAUSSIAN, STUDENT
 from closeknit.linalg import Array
-from closeknit.objectives.base import Objective, unit_sum
+from closeknit.objectives.base import Objective
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
 __all__ = [
@@ -50,7 +50,7 @@ class UnnormalizedObjective(Objective):
     ):
         if scaling not in ("given", "unit"):
             raise ValueError(f"scaling={scaling!r} must be 'given' or 'unit'")
-        self._unit = scaling == "unit"
+        self.unit_sum = scaling == "unit"
         total: float | None = None
         if repulsive_weights is not None:
             if repulsion is not None:
@@ -59,15 +59,12 @@ class UnnormalizedObjective(Objective):
             total = float(weights.sum())
             repulsion = ExactRepulsion(n_jobs, weights)
         super().__init__(affinities, repulsion=repulsion, n_jobs=n_jobs, check=check)
-        n = self.n_samples
+        n = self.weights.shape[0]
         pairs = float(n * (n - 1)) or 1.0
         total = pairs if total is None else total
-        self.repulsive_scale = 1.0 / total if self._unit and total > 0.0 else 1.0
+        self.repulsive_scale = 1.0 / total if self.unit_sum and total > 0.0 else 1.0
         # A new point's attractive weights sum to 1; those of the others to 1, or to 1/n.
-        self._new_point_weight = (n if self._unit else 1) * self.repulsive_scale * total / pairs
-
-    def _scaled(self, data: Array, dtype: type[np.floating]) -> NDArray[Any]:
-        return unit_sum(data, dtype) if self._unit else super()._scaled(data, dtype)
+        self._new_point_weight = (n if self.unit_sum else 1) * self.repulsive_scale * total / pairs
 
     def repulsive_value(self, sums: Array) -> float:
         """Σ_n Σ_m w⁻ K."""
@@ -75,7 +72,7 @@ class UnnormalizedObjective(Objective):
 
     def repulsive_force(self, X: Array, sums: PairSums) -> Array:
         """Σ_m w⁻ K' (x_n − x_m)."""
-        return self.repulsive_scale * sums.force if self._unit else sums.force
+        return self.repulsive_scale * sums.force if self.unit_sum else sums.force
 
     def new_point_repulsion(self, X: Array, lam: float) -> float:
         """λ times the mean weight w⁻ of a pair, beside attractive weights that sum to 1."""

@@ -1,4 +1,4 @@
-"""Sums of a kernel over all pairs of points: one protocol, several ways.
+"""Sums of a kernel over all pairs of points: one interface, several ways.
 
 ::
 
@@ -10,8 +10,7 @@ The curvature sums of the partial-Hessian strategies are always exact.
 """
 
 from closeknit.repulsion._potential import Potential
-from closeknit.repulsion.base import CurvatureSums, PairSums, Repulsion
-from closeknit.repulsion.exact import ExactRepulsion
+from closeknit.repulsion.exact import CurvatureSums, ExactRepulsion, PairSums, Repulsion
 from closeknit.repulsion.grid import GridRepulsion
 
 __all__ = [

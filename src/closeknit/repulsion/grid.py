@@ -30,8 +30,7 @@ from closeknit.kernels import Kernel
 from closeknit.linalg import Array
 from closeknit.repulsion._grid_plan import GridPlan, cheapest, plans
 from closeknit.repulsion._potential import Box, KernelTransform, Potential
-from closeknit.repulsion.base import CurvatureSums, PairSums
-from closeknit.repulsion.exact import ExactRepulsion, check_shapes
+from closeknit.repulsion.exact import PairSums, Repulsion
 
 __all__ = ["GridRepulsion"]
 
@@ -44,7 +43,7 @@ _FARTHEST = 2.0**40
 
 
 @dataclass(frozen=True)
-class GridRepulsion:
+class GridRepulsion(Repulsion):
     """Kernel sums over all pairs in O(n + area log area), for one, two or three components.
 
     Parameters
@@ -89,72 +88,45 @@ class GridRepulsion:
         """Leave out the kernels' transforms, which are large and quickly made again."""
         return {**self.__dict__, "_kernels": {}}
 
-    @property
-    def is_exact(self) -> bool:
-        """False: the sums are as accurate as wanted."""
-        return False
+    is_exact = False
 
     @property
-    def dtype(self) -> type[np.float32] | type[np.float64]:
+    def dtype(self) -> type[np.float32] | type[np.float64]:  # type: ignore[override]
         """The precision that the accuracy asks for."""
         return np.float32 if self.accuracy >= _SINGLE else np.float64
 
-    @property
-    def exact(self) -> ExactRepulsion:
-        """What stands in where a grid cannot serve."""
-        return ExactRepulsion(self.n_jobs)
-
     def values(self, X: Array, kernel: Kernel) -> Array:
         """Σ_m K for every n, approximately; NaN if a point is not finite."""
-        X = _checked(X, None)
-        if not np.isfinite(X.sum()):
-            return np.full(len(X), np.nan)
-        sums = self._sums(X, kernel, None, forces=False)
-        return self.exact.values(X, kernel) if sums is None else sums[0]
+        return self._sums(X, kernel, None, forces=False).value
 
     def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
         """Values and forces for every n, approximately; NaN if a point is not finite."""
-        X = _checked(X, point_weights)
-        if not np.isfinite(X.sum()):
-            return PairSums(np.full(len(X), np.nan), np.full(X.shape, np.nan))
-        weights = None if point_weights is None else np.ascontiguousarray(point_weights, float)
-        sums = self._sums(X, kernel, weights, forces=True)
-        if sums is None:
-            return self.exact.sums(X, kernel, point_weights)
-        value, gradient = sums
-        gradient *= 0.5
-        return PairSums(value, gradient)
-
-    def curvatures(
-        self, X: Array, kernel: Kernel, point_weights: Array | None = None
-    ) -> CurvatureSums:
-        """As :meth:`ExactRepulsion.curvatures`, exactly."""
-        return self.exact.curvatures(X, kernel, point_weights)
-
-    def curvature_product(
-        self, X: Array, kernel: Kernel, V: Array, point_weights: Array | None = None
-    ) -> Array:
-        """As :meth:`ExactRepulsion.curvature_product`, exactly."""
-        return self.exact.curvature_product(X, kernel, V, point_weights)
+        if point_weights is not None:
+            point_weights = np.ascontiguousarray(point_weights, dtype=np.float64)
+        return self._sums(X, kernel, point_weights, forces=True)
 
     def potential(self, X: Array, kernel: Kernel) -> Potential | None:
         """Return φ over the bounding box of X in one piece, or None where no grid can serve."""
-        X = _checked(X, None)
+        X = np.ascontiguousarray(X, dtype=np.float64)
         plan = self._plan(X, kernel, whole=True)
         return None if plan is None else self._make(X, None, plan.kernel, plan.box)
 
-    def _sums(
-        self, X: Array, kernel: Kernel, weights: Array | None, *, forces: bool
-    ) -> tuple[Array, Array] | None:
-        """Return φ and ∇φ at the points, or None where no grid can serve."""
+    def _sums(self, X: Array, kernel: Kernel, weights: Array | None, *, forces: bool) -> PairSums:
+        """Read φ and half of ∇φ at the points, or sum all pairs where no grid can serve."""
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        if X.ndim != 2:
+            raise ValueError(f"X must have shape (n_samples, n_components), got {X.shape}")
+        if not np.isfinite(X.sum()):
+            return PairSums(np.full(len(X), np.nan), np.full(X.shape, np.nan))
         plan = self._plan(X, kernel)
         if plan is None:
-            return None
+            return self._sum_pairs(X, kernel, weights, forces=forces)
         value, gradient = self._make(X, weights, plan.kernel, plan.box).at_points(forces)
         threads = effective_n_jobs(self.n_jobs)
         slopes = gradient if forces else None
         plan.add_close_pairs(X, weights, value, slopes, self.accuracy, threads)
-        return value, gradient
+        gradient *= 0.5
+        return PairSums(value, gradient)
 
     def _plan(self, X: Array, kernel: Kernel, whole: bool = False) -> GridPlan | None:
         """Choose how to sum the kernel, if there is a way that is not too large."""
@@ -191,12 +163,6 @@ class GridRepulsion:
             self._kernels[key] = KernelTransform.of(kernel, box.scale, key[1], self.dtype)
         threads = effective_n_jobs(self.n_jobs)
         return Potential.of(X, point_weights, box, self._kernels[key], threads)
-
-
-def _checked(X: Array, point_weights: Array | None) -> Array:
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    check_shapes(X, X, point_weights, None, None)
-    return X
 
 
 def _warn(reason: str, advice: str) -> None:
