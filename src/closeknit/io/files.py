@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import secrets
 import stat
@@ -13,9 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from closeknit.exceptions import CloseknitError, DataError, OutputError
+from closeknit.exceptions import CloseknitError, DataError, ModelError, OutputError
 
-__all__ = ["reading", "replacing"]
+__all__ = ["check_expansion", "open_binary", "parts_of", "reading", "replacing"]
+
+#: In memory a file may take so many bytes, or so many for each of its own if that is more.
+_FLOOR, _RATIO = 2**30, 100
 
 _WRITING_ADVICE = {
     errno.ENOENT: "create the folder first",
@@ -129,7 +133,7 @@ def reading(
         if Path(path).is_dir():  # Windows would speak of permissions
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         yield
-    except failure as error:
+    except (DataError, ModelError) as error:
         raise failure(f"cannot read {path}: {error}") from error
     except CloseknitError:
         raise
@@ -147,6 +151,41 @@ def reading(
         ) from error
     except (ValueError, EOFError, KeyError, zlib.error, zipfile.BadZipFile) as error:
         raise failure(f"cannot read {path}: {_damaged(error)}") from error
+
+
+def check_expansion(path: Path, size: int) -> None:
+    """Complain if what a file holds takes much more memory than the file itself.
+
+    Parameters
+    ----------
+    path : Path
+    size : int
+        Bytes in memory.
+
+    Examples
+    --------
+    >>> check_expansion(Path(__file__), 1000)
+    """
+    if size > max(_FLOOR, _RATIO * path.stat().st_size):
+        raise DataError(
+            f"it would take {size / 2**30:.1f} GiB of memory, more than {_RATIO} times its size; "
+            "if that is right, store it uncompressed"
+        )
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file for reading, unpacked if it is compressed."""
+    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def parts_of(path: Path) -> Iterator[bytes]:
+    """What a file holds, unpacked and some at a time, as far as `check_expansion` allows."""
+    size = 0
+    with open_binary(path) as file:
+        while part := file.read(2**22):
+            size += len(part)
+            check_expansion(path, size)
+            yield part
 
 
 def _cannot_write(path: str | os.PathLike[str], error: OSError) -> str:

@@ -56,6 +56,9 @@ class Descent(Generic[P]):
         """Forget what earlier iterations taught; return whether there was anything to forget."""
         return False
 
+    def observe(self, value: float) -> None:
+        """Learn what the objective is after a step."""
+
     def follow(self, problem: P) -> None:
         """Go on with the same problem at another λ: what depends on E⁺ only is kept."""
         self.problem = problem

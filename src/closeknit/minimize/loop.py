@@ -203,6 +203,7 @@ class _Run:
             sample = found
             self.iterations += 1
             state = self._accept(sample)
+            self.descent.observe(state.value)
             if self.callback is not None and self.callback(state):
                 return StopReason.CALLBACK
         return reason

@@ -12,8 +12,11 @@ from closeknit._threads import effective_n_jobs
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import Array, AttractiveProblem
 from closeknit.minimize.steps import FixedStep, Step
+from closeknit.progress import log
 
 __all__ = ["Momentum", "MomentumDescent", "MomentumRule"]
+
+_SLOWER = 0.7
 
 
 class MomentumRule(Direction[AttractiveProblem]):
@@ -46,6 +49,7 @@ class MomentumDescent(Descent[AttractiveProblem]):
         self.iteration = 0
         self._velocity = np.zeros(X.shape)
         self._gains = np.ones(len(X)) if rule.gains else None
+        self._values: list[float] = []  # at the current λ
 
     def propose(self, X: Array, gradient: Array) -> Array:
         """Update the velocity, which need not go downhill."""
@@ -62,6 +66,19 @@ class MomentumDescent(Descent[AttractiveProblem]):
         )
         return self._velocity
 
+    def observe(self, value: float) -> None:
+        """Go on slower if the objective has risen over the last `patience` iterations.
+
+        Long after a map looks finished, the repulsion's own curvature can exceed what the rate
+        allows for, and the points start to swing: on covertype after 1,500 iterations.
+        """
+        values, window = self._values, self.rule.patience
+        values.append(value)
+        # The first iterations at a new λ may go uphill on the velocity from the one before.
+        if len(values) % window == 0 and len(values) > window and value > values[-window]:
+            self.rate *= _SLOWER
+            log("the objective has risen; the rate falls to %.2g", self.rate)
+
     def reset(self) -> bool:
         """Come to rest and go on slower, after a step to where the objective is not finite."""
         moved = bool(self._velocity.any())
@@ -74,6 +91,7 @@ class MomentumDescent(Descent[AttractiveProblem]):
     def follow(self, problem: AttractiveProblem) -> None:
         """Keep the velocity from λ to λ."""
         self.problem = problem
+        self._values.clear()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from closeknit.neighbors.points import (
     check_data,
     check_n_neighbors,
     data_scale,
+    in_float32_if_exact,
     seed_of,
 )
 from closeknit.neighbors.result import Neighbors
@@ -82,7 +83,7 @@ class _EuclideanIndex(ABC):
         """
         to_points = GEOMETRIES[self.metric].to_points
         X = check_data(X)
-        self.points_ = X if to_points is None else to_points(X)
+        self.points_ = in_float32_if_exact(X if to_points is None else to_points(X))
         with shown(self.verbose):
             self.restore_state()
         return self
