@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, ClassVar
 
+from threadpoolctl import OpenBLASController, ThreadpoolController
+
 from closeknit import _core
 from closeknit.exceptions import CloseknitWarning
 from closeknit.progress import steps
@@ -20,6 +22,9 @@ __all__ = ["chunks", "effective_n_jobs", "run_chunks", "single_threaded_blas"]
 _BUDGET = 2**26  # bytes of working memory per chunk: 64 MiB
 # More threads than this, and than four per core, gain nothing, and may be more than the system has.
 _MANY = 64
+# Lets this thread, whichever it is, set OpenBLAS's limit: recent versions of threadpoolctl let only
+# the thread do so that did it first.
+_take_control = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
@@ -169,11 +174,9 @@ class single_threaded_blas:
             if shared._n_blocks == 0:
                 # Finding the libraries takes milliseconds; imports may have loaded more of them.
                 if shared._n_modules != len(sys.modules):
-                    from threadpoolctl import ThreadpoolController
-
                     shared._libraries = ThreadpoolController().select(user_api="blas")
                     shared._n_modules = len(sys.modules)
-                _take_control()
+                _take_control(force=True)
                 shared._limit = shared._libraries.limit(limits=1)
             shared._n_blocks += 1
 
@@ -182,18 +185,6 @@ class single_threaded_blas:
         with shared._lock:
             shared._n_blocks -= 1
             if shared._n_blocks == 0:
-                _take_control()
+                _take_control(force=True)
                 shared._limit.restore_original_limits()
-                _take_control()
-
-
-def _take_control() -> None:
-    """Let this thread, whichever it is, set OpenBLAS's limit.
-
-    Recent versions of threadpoolctl let only the thread do so that did it first.
-    """
-    import threadpoolctl
-
-    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
-    if clear is not None:
-        clear(force=True)
+                _take_control(force=True)

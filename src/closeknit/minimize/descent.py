@@ -57,7 +57,7 @@ class Descent(Generic[P]):
         return False
 
     def observe(self, value: float) -> None:
-        """Learn what the objective is after a step."""
+        """Learn what the objective is after a step that was not chosen by it."""
 
     def follow(self, problem: P) -> None:
         """Go on with the same problem at another λ: what depends on E⁺ only is kept."""

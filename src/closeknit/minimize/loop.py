@@ -77,8 +77,8 @@ def run_schedule(
         raise ValueError(f"X0 must have shape (n_samples, n_components), got {X.shape}")
     if not np.isfinite(X).all():
         raise ValueError("X0 contains NaN or infinity")
-    if not schedule.stages:
-        raise ValueError("a schedule needs at least one stage")
+    if min((stage.max_iter for stage in schedule.stages), default=-1) < 0:
+        raise ValueError("a schedule needs stages, and max_iter must be at least 0 in each")
     if time_limit is not None and not time_limit >= 0.0:
         raise ValueError(f"time_limit={time_limit!r} must be at least 0")
     chosen = resolve_direction(direction)
@@ -203,7 +203,8 @@ class _Run:
             sample = found
             self.iterations += 1
             state = self._accept(sample)
-            self.descent.observe(state.value)
+            if not self.direction.monotone:
+                self.descent.observe(state.value)
             if self.callback is not None and self.callback(state):
                 return StopReason.CALLBACK
         return reason

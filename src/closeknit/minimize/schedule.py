@@ -134,10 +134,6 @@ class Stage:
     restart: bool = False
     prepare: Callable[[Array], object] | None = None
 
-    def __post_init__(self) -> None:
-        if self.max_iter < 0:
-            raise ValueError(f"max_iter={self.max_iter!r} must be at least 0")
-
 
 @dataclass(frozen=True)
 class Schedule:

@@ -198,12 +198,7 @@ class FixedStep(Step):
 
     def start(self, natural: bool) -> LineSearch:
         """Begin a run: take the step, unless the objective is not finite there."""
-
-        def search(line: Line) -> Sample | None:
-            sample = line.at(self.step)
-            return sample if sample.finite else None
-
-        return search
+        return lambda line: sample if (sample := line.at(self.step)).finite else None
 
 
 @dataclass(frozen=True)
