@@ -24,19 +24,17 @@ class Reproduce(Command):
 
     name: str = argument("NAME", "affinities, embeddings or sparsification.")
     output: Path | None = option(
-        None,
-        "--output -o",
         "Where the page and its figures go.",
+        flags="--output -o",
         shown="closeknit-NAME here",
         metavar="FOLDER",
     )
     data: Path | None = option(
-        None,
-        "--data",
-        "Where the papers' data sets are; without it, bundled data stand in.",
-        metavar="FOLDER",
+        "Where the papers' data sets are; without it, bundled data stand in.", metavar="FOLDER"
     )
-    quick: bool = option(False, "--quick", "On little, bundled data, in under two minutes.")
+    quick: bool = option(
+        "On little, bundled data, in under two minutes.", flags="--quick", default=False
+    )
 
     def run(self) -> None:
         """See `Command`."""
