@@ -16,13 +16,11 @@ MODELS = [
     objectives.SymmetricSNE,
     objectives.ElasticEmbedding,
     objectives.TElasticEmbedding,
-    objectives.EpanechnikovEmbedding,
 ]
 each_model = pytest.mark.parametrize("model", MODELS)
 EXACT, GRID = ExactRepulsion(1), GridRepulsion(0.02, n_jobs=1)
 each_repulsion = pytest.mark.parametrize("repulsion", [EXACT, GRID], ids=["exact", "grid"])
-#: Epanechnikov's kernel has no grid.
-SUMS = [(model, EXACT) for model in MODELS] + [(model, GRID) for model in MODELS[:-1]]
+SUMS = [(model, repulsion) for model in MODELS for repulsion in (EXACT, GRID)]
 each_sum = pytest.mark.parametrize(("model", "repulsion"), SUMS)
 
 

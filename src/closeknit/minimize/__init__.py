@@ -6,8 +6,9 @@
         problem                          E, its gradient and parts of its Hessian (problem.py);
                                          each direction says which parts it needs
         direction   B P = −G             gradient, fixed point, diagonal Hessian, conjugate
-                                         gradients, L-BFGS, spectral, SD−, spectral L-BFGS,
-                                         momentum, spectral momentum
+                                         gradients, L-BFGS, spectral, spectral gradient, SD−,
+                                         SD with a diagonal, spectral L-BFGS, momentum,
+                                         spectral momentum
         × step      X ← X + αP           backtracking, strong Wolfe, fixed
     homotopy(problem_at, lams, X0, …)    the same along an increasing λ
     run_schedule(schedule, …)            both, and any other stages (schedule.py, loop.py)
@@ -51,7 +52,9 @@ from closeknit.minimize.directions import (
     FixedPoint,
     Gradient,
     Momentum,
+    SpectralDiagonal,
     SpectralDirection,
+    SpectralGradient,
     SpectralLBFGS,
     SpectralMinus,
     SpectralMomentum,
@@ -65,6 +68,7 @@ from closeknit.minimize.problem import (
     Problem,
     Springs,
 )
+from closeknit.minimize.rate import convergence_rate
 from closeknit.minimize.recipes import homotopy, minimize
 from closeknit.minimize.results import History, Path, Result, State, StopReason
 from closeknit.minimize.schedule import Convergence, Schedule, Stage, Stop, log_spaced
@@ -100,7 +104,9 @@ __all__ = [
     "Result",
     "Sample",
     "Schedule",
+    "SpectralDiagonal",
     "SpectralDirection",
+    "SpectralGradient",
     "SpectralLBFGS",
     "SpectralMinus",
     "SpectralMomentum",
@@ -111,6 +117,7 @@ __all__ = [
     "Stop",
     "StopReason",
     "StrongWolfe",
+    "convergence_rate",
     "homotopy",
     "log_spaced",
     "minimize",

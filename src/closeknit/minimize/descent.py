@@ -107,11 +107,11 @@ class Direction(Generic[P]):
     A direction of one's own, the gradient over a guess of the curvature:
 
     >>> from closeknit.minimize import Direction, Springs, minimize
-    >>> class Damped(Direction, name="damped"):
+    >>> class Damped(Direction):
     ...     def propose(self, problem, X, gradient):
     ...         return -gradient / 10
     >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
-    >>> minimize(springs, [[5.0], [5.0]], direction="damped").X.round(2)
+    >>> minimize(springs, [[5.0], [5.0]], direction=Damped()).X.round(2)
     array([[1.2],
            [1.8]])
     """

@@ -4,8 +4,8 @@ from closeknit.minimize.descent import DIRECTIONS, Descent, Direction, resolve_d
 from closeknit.minimize.gradient import ConjugateGradient, DiagonalHessian, Gradient
 from closeknit.minimize.lbfgs import LBFGS, SpectralLBFGS
 from closeknit.minimize.momentum import Momentum
-from closeknit.minimize.spectral import FixedPoint, SpectralDirection
-from closeknit.minimize.spectral_minus import SpectralMinus
+from closeknit.minimize.spectral import FixedPoint, SpectralDirection, SpectralGradient
+from closeknit.minimize.spectral_minus import SpectralDiagonal, SpectralMinus
 from closeknit.minimize.spectral_momentum import SpectralMomentum
 
 __all__ = [
@@ -18,7 +18,9 @@ __all__ = [
     "FixedPoint",
     "Gradient",
     "Momentum",
+    "SpectralDiagonal",
     "SpectralDirection",
+    "SpectralGradient",
     "SpectralLBFGS",
     "SpectralMinus",
     "SpectralMomentum",

@@ -41,8 +41,8 @@ def minimize(
         Start; never modified.
     direction : str or Direction, default="spectral"
         ``"gradient"``, ``"fixed-point"``, ``"diagonal-hessian"``, ``"cg"``, ``"lbfgs"``,
-        ``"spectral"``, ``"spectral-minus"``, ``"spectral-lbfgs"``, ``"momentum"``,
-        ``"spectral-momentum"``, or an object.
+        ``"spectral"``, ``"spectral-gradient"``, ``"spectral-minus"``, ``"spectral-diagonal"``,
+        ``"spectral-lbfgs"``, ``"momentum"``, ``"spectral-momentum"``, or an object.
     step : {"auto", "backtracking", "wolfe", "fixed"} or Step, default="auto"
         ``"auto"`` is what the direction prefers: strong Wolfe conditions for conjugate gradients
         and both L-BFGS, a fixed step for momentum, else backtracking.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from closeknit.linalg import SOLVERS, same_weights
+from closeknit.linalg import SOLVERS, row_sums, same_weights
 from closeknit.minimize.attractive import AttractiveHessian
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import Array, AttractiveProblem
 
-__all__ = ["FixedPoint", "SpectralDescent", "SpectralDirection"]
+__all__ = ["FixedPoint", "SpectralDescent", "SpectralDirection", "SpectralGradient"]
 
 
 class SpectralDescent(Descent[AttractiveProblem]):
@@ -119,3 +119,34 @@ class FixedPoint(Direction[AttractiveProblem], name="fixed-point"):
     def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
         """Take the degrees at X."""
         return SpectralDirection(n_neighbors=0, refresh=1).start(problem, X)
+
+
+@dataclass(frozen=True)
+class SpectralGradient(Direction[AttractiveProblem], name="spectral-gradient"):
+    """Multiply the gradient by the attractive Laplacian: B⁻¹ = L⁺ + μI, where SD has B = 4L⁺ + μI.
+
+    Memisevic and Hinton's way to use spectral information, with which the paper compares the
+    spectral direction (section 2). μ is a hundredth of the mean degree, so that whole components
+    move, too.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import SpectralGradient, Springs, minimize
+    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    >>> minimize(springs, [[0.0], [3.0]], direction=SpectralGradient()).X.round(2)
+    array([[1.2],
+           [1.8]])
+
+    References
+    ----------
+    Memisevic and Hinton (2005), Improving dimensionality reduction with spectral gradient descent.
+    """
+
+    natural_step: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("value_and_gradient", "attractive_weights")
+
+    def propose(self, problem: AttractiveProblem, X: Array, gradient: Array) -> Array:
+        """Return −B⁻¹G."""
+        weights = problem.attractive_weights(X)
+        degrees = row_sums(weights)
+        return weights @ gradient - (degrees + 0.01 * degrees.mean())[:, None] * gradient

@@ -1,9 +1,10 @@
-"""SD−: the spectral direction with the positive blocks of the repulsive Hessian added."""
+"""The spectral direction with more of the Hessian added: positive blocks (SD−), or a diagonal."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from closeknit.minimize.attractive import AttractiveHessian
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import Array, CurvedProblem
 
-__all__ = ["SpectralMinus"]
+__all__ = ["SpectralDiagonal", "SpectralMinus"]
 
 
-class _SpectralMinusDescent(Descent[CurvedProblem]):
+class _SpectralMinusDescent(Descent[Any]):
     _previous: Array | None = None
     _built: AttractiveHessian | None = None
 
@@ -28,10 +29,11 @@ class _SpectralMinusDescent(Descent[CurvedProblem]):
         weights = self.problem.attractive_weights(X)
         if self._built is None or not same_weights(weights, self._built.weights):
             self._built = AttractiveHessian(weights)
-        attraction, repulsion = self._built, self.problem.repulsive_curvature(X)
+        attraction = self._built
+        more = self.rule.curvature(self.problem, X, attraction)
         start = np.zeros_like(gradient) if self._previous is None else self._previous
         direction, _ = conjugate_gradients(
-            lambda V: attraction @ V + repulsion(V),
+            lambda V: attraction @ V + more(V),
             -gradient,
             start,
             self.rule.tol,
@@ -42,7 +44,7 @@ class _SpectralMinusDescent(Descent[CurvedProblem]):
 
 
 @dataclass(frozen=True)
-class SpectralMinus(Direction[CurvedProblem], name="spectral-minus"):
+class SpectralMinus(Direction[Any], name="spectral-minus"):
     """Solve (4L⁺ + 8λL^xx_{i·,i·} + μI) P = −G inexactly by linear conjugate gradients.
 
     The system is new at every X; each solve starts from the previous direction (the paper's SD−,
@@ -79,3 +81,44 @@ class SpectralMinus(Direction[CurvedProblem], name="spectral-minus"):
             raise ValueError(f"tol={self.tol!r} must lie between 0 and 1")
         if self.max_inner < 1:
             raise ValueError(f"max_inner={self.max_inner!r} must be at least 1")
+
+    def curvature(
+        self, problem: CurvedProblem, X: Array, attraction: AttractiveHessian
+    ) -> Callable[[Array], Array]:
+        """Return V ↦ what is added to the attraction, times V."""
+        return problem.repulsive_curvature(X)
+
+
+@dataclass(frozen=True)
+class SpectralDiagonal(SpectralMinus, name="spectral-diagonal"):
+    """Add to the spectral direction what of the Hessian's diagonal it misses, where positive.
+
+    A variant that the paper tried and found not competitive (section 3). The system is new at every
+    X and is solved inexactly, as that of :class:`SpectralMinus`.
+
+    Parameters
+    ----------
+    tol, max_inner
+        As in :class:`SpectralMinus`.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import SpectralDiagonal, Springs, minimize
+    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    >>> minimize(springs, [[5.0], [5.0]], direction=SpectralDiagonal()).X.round(2)
+    array([[1.2],
+           [1.8]])
+    """
+
+    needs: ClassVar[tuple[str, ...]] = (
+        "value_and_gradient",
+        "attractive_weights",
+        "hessian_diagonal",
+    )
+
+    def curvature(
+        self, problem: Any, X: Array, attraction: AttractiveHessian
+    ) -> Callable[[Array], Array]:
+        """Return V ↦ the missing diagonal times V."""
+        missing = problem.hessian_diagonal(X) - 4.0 * attraction.degrees[:, None]
+        return lambda V: np.maximum(missing, 0.0) * V

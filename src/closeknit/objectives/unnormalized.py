@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from closeknit.kernels import EPANECHNIKOV, GAUSSIAN, STUDENT
+from closeknit.kernels import GAUSSIAN, STUDENT
 from closeknit.linalg import Array
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
 __all__ = [
     "ElasticEmbedding",
-    "EpanechnikovEmbedding",
     "TElasticEmbedding",
     "UnnormalizedObjective",
 ]
@@ -109,26 +108,6 @@ class ElasticEmbedding(UnnormalizedObjective):
     """
 
     kernel = GAUSSIAN
-
-
-class EpanechnikovEmbedding(UnnormalizedObjective):
-    """The elastic embedding with a kernel of finite reach: Σ w⁺ t + λ Σ w⁻ max(0, 1 − t).
-
-    One of the models that section 1 of the partial-Hessian paper suggests. Its gradient jumps where
-    t = 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from closeknit.objectives import EpanechnikovEmbedding
-    >>> W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> value, gradient = EpanechnikovEmbedding(W).at(1.0).value_and_gradient(X)
-    >>> round(value, 6)
-    4.0
-    """
-
-    kernel = EPANECHNIKOV
 
 
 class TElasticEmbedding(UnnormalizedObjective):
