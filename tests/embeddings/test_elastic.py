@@ -106,12 +106,33 @@ def test_repulsive_weights(model):
     plain = make(model, lam=10.0).fit_transform(X)
     np.testing.assert_allclose(ones, plain, rtol=1e-4, atol=1e-5)
     squared = np.square(pairwise_distances(X))
-    by_name = make(model, lam=1.0, repulsive_weights="distances", max_iter=2).fit(X)
+    by_name = make(model, lam=1.0, repulsive_weights="sqdistances", max_iter=2).fit(X)
     given = make(model, lam=1.0, repulsive_weights=squared, max_iter=2).fit(X)
     assert by_name.objective_ == pytest.approx(given.objective_, rel=1e-9)
-    auto = make(model, repulsive_weights="distances").fit(X)
+    auto = make(model, repulsive_weights="sqdistances").fit(X)
     assert np.isfinite(auto.embedding_).all()
     assert np.isfinite(auto.transform(X_NEW)).all()
+
+
+@each_elastic
+def test_scalings_give_the_same_map_at_lambdas_that_correspond(model):
+    """λ of "unit" is λ / (n − 1) of "given", for the map and for new points."""
+    unit = make(model, lam=590.0, scaling="unit", tol=1e-9).fit(X)
+    given = make(model, lam=10.0, tol=1e-9).fit(X)
+    assert unit.affinities_.sum() == pytest.approx(1.0)
+    assert 60 * unit.objective_ == pytest.approx(given.objective_, rel=1e-6)
+    assert unit.new_point_repulsion_ == pytest.approx(given.new_point_repulsion_)
+
+
+@each_elastic
+def test_an_automatic_lambda_balances_in_either_scaling(model):
+    unit, given = (make(model, scaling=s).fit(X) for s in ("unit", "given"))
+    assert unit.lam_ == pytest.approx(59.0 * given.lam_, rel=1e-6)
+    attractive = unit.history_.attractive  # of the same model in both stages
+    assert attractive[-1] == pytest.approx(given.history_.attractive[-1] / 60.0, rel=1e-3)
+    assert unit.history_.repulsive[0] * unit.lam_ == pytest.approx(
+        given.history_.repulsive[0] * given.lam_ / 60.0, rel=1e-3
+    )
 
 
 @each_elastic
@@ -125,9 +146,9 @@ def test_the_diagonal_of_repulsive_weights_means_nothing(model):
 
 @each_elastic
 def test_repulsive_distances_of_sparse_data(model):
-    dense = make(model, lam=1.0, repulsive_weights="distances", init="eigenmaps").fit(X)
+    dense = make(model, lam=1.0, repulsive_weights="sqdistances", init="eigenmaps").fit(X)
     S = sparse.csr_matrix(X)
-    thin = make(model, lam=1.0, repulsive_weights="distances", init="eigenmaps").fit(S)
+    thin = make(model, lam=1.0, repulsive_weights="sqdistances", init="eigenmaps").fit(S)
     assert thin.objective_ == pytest.approx(dense.objective_, rel=1e-4)
 
 

@@ -334,7 +334,9 @@ def test_many_duplicates(model, n_places):
 
 def test_repulsive_weights_need_exact_sums():
     """They are per pair; asking for a grid as well does no harm."""
-    emb = small(ck.ElasticEmbedding, repulsive_weights="distances", lam=1.0, max_iter=5).fit(SMALL)
+    emb = small(ck.ElasticEmbedding, repulsive_weights="sqdistances", lam=1.0, max_iter=5).fit(
+        SMALL
+    )
     assert emb.repulsion_.is_exact
 
 

@@ -232,7 +232,7 @@ def test_degrees_of_freedom(tmp_path, repulsion):
 
 def test_other_parameters(tmp_path):
     weights = pairwise_distances(X) ** 2
-    for repulsive in (None, "distances", weights):
+    for repulsive in (None, "sqdistances", weights):
         model = ck.ElasticEmbedding(repulsive_weights=repulsive, max_iter=3, **FEW).fit(X)
         assert_same_model(model, tmp_path)
     frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(10)])

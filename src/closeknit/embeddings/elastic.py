@@ -29,15 +29,16 @@ class _Twin(AtLambda):
     """The normalised twin of an elastic model, whose histories show the parts of that model.
 
     Its weights are those of the elastic model over their `total`, and its E⁻ is the logarithm of
-    that model's.
+    that model's before it is multiplied by `scale`.
     """
 
     total: float
+    scale: float
 
     def value_and_gradient(self, X: Array) -> tuple[Value, Array]:
         value, gradient = super().value_and_gradient(X)
         attractive, repulsive = value.parts
-        return Value(value, (self.total * attractive, math.exp(repulsive))), gradient
+        return Value(value, (self.total * attractive, self.scale * math.exp(repulsive))), gradient
 
 
 class _Elastic(NonlinearEmbedding):
@@ -62,6 +63,7 @@ class _Elastic(NonlinearEmbedding):
         repulsion: Any = "auto",
         lam: Any = "auto",
         repulsive_weights: str | ArrayLike | None = None,
+        scaling: str = "given",
         max_iter: int = 1000,
         tol: Any = "auto",
         time_limit: float | None = None,
@@ -90,6 +92,7 @@ class _Elastic(NonlinearEmbedding):
             verbose=verbose,
         )
         self.repulsive_weights = repulsive_weights
+        self.scaling = scaling
 
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
         weights = self.repulsive_weights
@@ -98,12 +101,12 @@ class _Elastic(NonlinearEmbedding):
         if weights is not None:
             self.repulsion_ = ExactRepulsion(self.n_jobs)
             options["repulsion"] = None
-        return self._model(P, repulsive_weights=weights, **options)
+        return self._model(P, repulsive_weights=weights, scaling=self.scaling, **options)
 
     def _squared_distances(self, X: Any) -> Array:
-        if self.repulsive_weights != "distances":
+        if self.repulsive_weights != "sqdistances":
             raise ValueError(
-                f"repulsive_weights={self.repulsive_weights!r} must be None (ones), 'distances' "
+                f"repulsive_weights={self.repulsive_weights!r} must be None (ones), 'sqdistances' "
                 "or a matrix"
             )
         from closeknit.neighbors import dense_sq_distances
@@ -111,8 +114,8 @@ class _Elastic(NonlinearEmbedding):
         n = X.shape[0]
         if n > _MAX_POINTS_DENSE:
             raise ValueError(
-                f"repulsive_weights='distances' needs {8 * n * n / 2**30:.0f} GiB for {n} points; "
-                "use None (ones) or fewer points"
+                f"repulsive_weights='sqdistances' needs {8 * n * n / 2**30:.0f} GiB for {n} "
+                "points; use None (ones) or fewer points"
             )
         return np.vstack([block for _, block in dense_sq_distances(X, X, self.metric)])
 
@@ -123,7 +126,11 @@ class _Elastic(NonlinearEmbedding):
         options: dict[str, Any] = {"repulsion": objective.repulsion, "n_jobs": self.n_jobs}
         twin = self._twin(objective.weights, check=False, **options)
         total = float(objective.weights.data.sum())
-        finding = Stage(1.0, self.max_iter, problem_at=partial(_Twin, twin, total=total))
+        finding = Stage(
+            1.0,
+            self.max_iter,
+            problem_at=partial(_Twin, twin, total=total, scale=objective.repulsive_scale),
+        )
         return Schedule((finding, Stage(partial(_balance, objective), self.max_iter)))
 
     def _keep(self, objective: Objective, path: Path) -> None:
@@ -175,11 +182,16 @@ class ElasticEmbedding(_Elastic):
         Weight λ of the repulsion. ``"auto"`` finds the λ at which λ Σ w⁻ K = Σ w⁺ at the minimum of
         the normalised model with the same kernel: attraction and repulsion then balance at any
         number of points. That model is minimised in a first stage, which counts as all stages do.
-        Numbers are the paper's λ; 100 suits about a thousand points. An increasing list follows the
-        minimum from one λ to the next (homotopy); the last is the model's.
-    repulsive_weights : None, "distances" or array, default=None
-        W⁻: ones, squared distances of the data as in the first elastic embedding paper, or a
-        symmetric matrix.
+        What a number means depends on `scaling`. An increasing list follows the minimum from one λ
+        to the next (homotopy); the last is the model's.
+    repulsive_weights : None, "sqdistances" or array, default=None
+        W⁻: ones, squared distances of the data, or a symmetric matrix.
+    scaling : {"given", "unit"}, default="given"
+        What λ multiplies. ``"given"`` takes the weights as they are: those of ``"entropic"``
+        affinities sum to n, repulsive ones to n(n − 1), so that λ weighs a point's repulsion by all
+        others against attractive weights of 1. ``"unit"`` divides both by their sums. A λ of
+        ``"unit"`` is λ Σ w⁺ / Σ w⁻ of ``"given"``, which is λ / (n − 1) by default. The λ = 100 of
+        the papers goes with ``"unit"`` and ``"sqdistances"``.
     max_iter : int, default=1000
         Most iterations of each stage, that is per λ.
     tol : "auto" or float, default="auto"
@@ -278,10 +290,16 @@ class TElasticEmbedding(_Elastic):
         Weight λ of the repulsion. ``"auto"`` finds the λ at which λ Σ w⁻ K = Σ w⁺ at the minimum of
         the normalised model with the same kernel: attraction and repulsion then balance at any
         number of points. That model is minimised in a first stage, which counts as all stages do.
-        Numbers are the paper's λ; 100 suits about a thousand points. An increasing list follows the
-        minimum from one λ to the next (homotopy); the last is the model's.
-    repulsive_weights : None, "distances" or array, default=None
+        What a number means depends on `scaling`. An increasing list follows the minimum from one λ
+        to the next (homotopy); the last is the model's.
+    repulsive_weights : None, "sqdistances" or array, default=None
         W⁻: ones, squared distances of the data, or a symmetric matrix.
+    scaling : {"given", "unit"}, default="given"
+        What λ multiplies. ``"given"`` takes the weights as they are: those of ``"entropic"``
+        affinities sum to n, repulsive ones to n(n − 1), so that λ weighs a point's repulsion by all
+        others against attractive weights of 1. ``"unit"`` divides both by their sums. A λ of
+        ``"unit"`` is λ Σ w⁺ / Σ w⁻ of ``"given"``, which is λ / (n − 1) by default. The λ = 100 of
+        the papers goes with ``"unit"`` and ``"sqdistances"``.
     max_iter : int, default=1000
         Most iterations of each stage, that is per λ. With ``tol="auto"``, a limit that stops a map
         whose neighbours are still coming together warns of it; so does `time_limit`.

@@ -25,7 +25,7 @@ from closeknit.linalg import Array, check_symmetric, permuted, take_entries, wit
 from closeknit.objectives.map_order import map_order
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
-__all__ = ["AtLambda", "Attraction", "Objective", "Value"]
+__all__ = ["AtLambda", "Attraction", "Objective", "Value", "unit_sum"]
 
 
 class Value(float):
@@ -116,6 +116,14 @@ class Attraction:
         return 4.0 * degrees + 8.0 * bend
 
 
+def unit_sum(data: Array, dtype: type[np.floating]) -> NDArray[Any]:
+    """Return weights divided by their sum."""
+    if not len(data):
+        raise ValueError("affinities are all zero: no point has a neighbour")
+    total = data.sum(dtype=np.float64)
+    return np.divide(data, total, out=np.empty(len(data), dtype), casting="same_kind")
+
+
 #: Points from which on memory is far enough away for their numbering to matter.
 _MANY = 20_000
 
@@ -149,6 +157,8 @@ class Objective(ABC):
     """
 
     kernel: Kernel
+    #: What sums over the repulsive weights are multiplied by.
+    repulsive_scale: float = 1.0
 
     def __init__(
         self,

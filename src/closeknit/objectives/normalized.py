@@ -11,7 +11,7 @@ from scipy.special import entr
 
 from closeknit.kernels import GAUSSIAN, STUDENT, Kernel, student
 from closeknit.linalg import Array
-from closeknit.objectives.base import Objective
+from closeknit.objectives.base import Objective, unit_sum
 from closeknit.repulsion import PairSums
 
 __all__ = ["TSNE", "NormalizedObjective", "SymmetricSNE"]
@@ -24,10 +24,7 @@ class NormalizedObjective(Objective):
     """
 
     def _scaled(self, data: Array, dtype: type[np.floating]) -> NDArray[Any]:
-        if not len(data):
-            raise ValueError("affinities are all zero: no point has a neighbour")
-        total = data.sum(dtype=np.float64)
-        return np.divide(data, total, out=np.empty(len(data), dtype), casting="same_kind")
+        return unit_sum(data, dtype)
 
     @property
     def entropy(self) -> float:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from closeknit.kernels import EPANECHNIKOV, GAUSSIAN, STUDENT
 from closeknit.linalg import Array
-from closeknit.objectives.base import Objective
+from closeknit.objectives.base import Objective, unit_sum
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
 __all__ = [
@@ -31,6 +31,9 @@ class UnnormalizedObjective(Objective):
         Attractive weights W⁺.
     repulsive_weights : array of shape (n_samples, n_samples) or None, default=None
         Repulsive weights W⁻, symmetric and non-negative; None means ones, which need no memory.
+    scaling : {"given", "unit"}, default="given"
+        Whether the weights are taken as they are, or divided by their sums, so that
+        Σ w⁺ = Σ w⁻ = 1. E at λ with the one is a multiple of E at λ Σ w⁺ / Σ w⁻ with the other.
     repulsion, n_jobs, check
         As in :class:`Objective`. Given weights are summed exactly.
     """
@@ -40,42 +43,56 @@ class UnnormalizedObjective(Objective):
         affinities: Any,
         *,
         repulsive_weights: ArrayLike | None = None,
+        scaling: str = "given",
         repulsion: Repulsion | None = None,
         n_jobs: int | None = -1,
         check: bool = True,
     ):
-        self._mean_weight = 1.0
+        if scaling not in ("given", "unit"):
+            raise ValueError(f"scaling={scaling!r} must be 'given' or 'unit'")
+        self._unit = scaling == "unit"
+        total: float | None = None
         if repulsive_weights is not None:
             if repulsion is not None:
                 raise ValueError("repulsive_weights are summed exactly; leave repulsion out")
             weights = _check_repulsive(repulsive_weights, np.shape(affinities))
-            self._mean_weight = float(weights.sum()) / (len(weights) * (len(weights) - 1))
+            total = float(weights.sum())
             repulsion = ExactRepulsion(n_jobs, weights)
         super().__init__(affinities, repulsion=repulsion, n_jobs=n_jobs, check=check)
+        n = self.n_samples
+        pairs = float(n * (n - 1)) or 1.0
+        total = pairs if total is None else total
+        self.repulsive_scale = 1.0 / total if self._unit and total > 0.0 else 1.0
+        # A new point's attractive weights sum to 1; those of the others to 1, or to 1/n.
+        self._new_point_weight = (n if self._unit else 1) * self.repulsive_scale * total / pairs
+
+    def _scaled(self, data: Array, dtype: type[np.floating]) -> NDArray[Any]:
+        return unit_sum(data, dtype) if self._unit else super()._scaled(data, dtype)
 
     def repulsive_value(self, sums: Array) -> float:
         """Σ_n Σ_m w⁻ K."""
-        return float(sums.sum())
+        return self.repulsive_scale * float(sums.sum())
 
     def repulsive_force(self, X: Array, sums: PairSums) -> Array:
         """Σ_m w⁻ K' (x_n − x_m)."""
-        return sums.force
+        return self.repulsive_scale * sums.force if self._unit else sums.force
 
     def new_point_repulsion(self, X: Array, lam: float) -> float:
-        """λ times the mean weight w⁻ of a pair."""
-        return lam * self._mean_weight
+        """λ times the mean weight w⁻ of a pair, beside attractive weights that sum to 1."""
+        return lam * self._new_point_weight
 
     def repulsive_diagonal(self, X: Array) -> Array:
         """4 Σ_m w⁻ (K' + 2 K'' (x_n − x_m)²)."""
         sums = self.repulsion.curvatures(X, self.kernel)
-        return 4.0 * (sums.slope[:, None] + 2.0 * sums.curvature)
+        return 4.0 * self.repulsive_scale * (sums.slope[:, None] + 2.0 * sums.curvature)
 
     def repulsive_blocks(self, X: Array) -> Callable[[Array], Array]:
         """Weights w⁻ K'' (x_n − x_m)²."""
         curvature = self.repulsion.curvatures(X, self.kernel).curvature
 
         def product(V: Array) -> Array:
-            return 8.0 * (curvature * V - self.repulsion.curvature_product(X, self.kernel, V))
+            moved = self.repulsion.curvature_product(X, self.kernel, V)
+            return 8.0 * self.repulsive_scale * (curvature * V - moved)
 
         return product
 
