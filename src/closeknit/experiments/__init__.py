@@ -71,25 +71,17 @@ def reproduce(
         known = ", ".join(EXPERIMENTS)
         raise ValueError(f"there is no experiment {name!r}; choose one of {known}")
     experiment = import_module(EXPERIMENTS[name])
-    report = Report(
-        Path(out),
-        name,
-        experiment.TITLE,
-        experiment.INTRODUCTION,
-        quick=quick,
-        keep=bool(only),
-    )
     sections = experiment.sections(quick, None if quick else data)
     unknown = set(only) - set(map(key, sections))
     if unknown:
         known = ", ".join(map(key, sections))
         raise ValueError(f"{name} has no section {min(unknown)!r}; choose from {known}")
+    kept = sections if only else ()
+    texts = (experiment.TITLE, experiment.INTRODUCTION)
+    report = Report(Path(out), name, *texts, quick=quick, kept=kept)
     # Bars of the many small fits would only distract from the text.
     with shown(verbose), listening(None):
         for heading, make in sections.items():
-            if only and key(heading) not in only:
-                report.keep(heading)
-            else:
+            if not only or key(heading) in only:
                 report.add(heading, make)
-    report.write()
     return report.path

@@ -75,8 +75,9 @@ class Report:
     title, introduction : str
     quick : bool, default=False
         Whether to warn the reader that this was a quick run.
-    keep : bool, default=False
-        Whether sections of a page that is there already are kept until they are run again.
+    kept : iterable of str, default=()
+        Headings in their order; what a page that is there already says under them stays until it is
+        run again.
 
     Examples
     --------
@@ -97,7 +98,7 @@ class Report:
         introduction: str,
         *,
         quick: bool = False,
-        keep: bool = False,
+        kept: Iterable[str] = (),
     ) -> None:
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -108,14 +109,9 @@ class Report:
         self.path = out / f"{name}.md"
         self._name = name
         self._title, self._introduction = title, [introduction, *([QUICK] if quick else [])]
-        self._old = _sections(self.path) if keep else {}
-        self._sections: list[str] = []
+        old = _sections(self.path)
+        self._sections = {heading: old.get(heading, "") for heading in kept}
         self._started = time.perf_counter()
-
-    def keep(self, heading: str) -> None:
-        """Take over a section from the page that was there, if it had one."""
-        if heading in self._old:
-            self._sections.append(self._old[heading])
 
     def add(self, heading: str, make: Callable[[], Section]) -> None:
         """Run an experiment, and append what it found under a heading such as "Figure 1: …"."""
@@ -130,12 +126,8 @@ class Report:
             parts.append(f"![{heading}]({file.name})")
         seconds = time.perf_counter() - began
         parts += [*section.parts, f"*Run in {seconds:.0f} seconds.*"]
-        self._sections.append("\n\n".join(map(str.strip, parts)))
-        self.write()
-
-    def write(self) -> None:
-        """Write the page."""
-        text = "\n\n".join(self._sections)
+        self._sections[heading] = "\n\n".join(map(str.strip, parts))
+        text = "\n\n".join(filter(None, self._sections.values()))
         page = [f"# {self._title}", _summary(text), *self._introduction, text]
         with replacing(self.path) as stream:
             stream.write(("\n\n".join(page) + "\n").encode())
@@ -185,9 +177,10 @@ def new_figure(rows: int, columns: int, *, width: float = 3.6, height: float = 3
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def legend_below(figure: Any, handles: Sequence[Any]) -> None:
+def legend_below(figure: Any, handles: Sequence[Any], columns: int = 8) -> None:
     """Put one legend for all axes below them."""
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    columns = min(columns, len(handles))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
 
 
 def plain_log_ticks(axis: Any) -> None:
