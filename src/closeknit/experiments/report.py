@@ -224,7 +224,7 @@ def listed(values: Mapping[str, Any], pattern: str = "{}") -> str:
 
 def claim(
     says: str,
-    holds: bool | None | Iterable[bool | None],
+    holds: bool | Iterable[bool | None] | None,
     numbers: str,
     because: str = "",
 ) -> str:

@@ -83,9 +83,7 @@ def same_start(model: Model, X: NDArray[np.float64], start: str, evaluations: in
     # The minimum that SD comes to from there; it is hardly ever another one than X.
     all_methods = methods()
     near = descend(model, X0, "SD", all_methods["SD"], evaluations)
-    best = finished(
-        minimize(model.problem, near.X, "spectral-lbfgs", tol=0.0, gradient_tol=0.0)
-    )
+    best = finished(minimize(model.problem, near.X, "spectral-lbfgs", tol=0.0, gradient_tol=0.0))
     until = best.value + 0.5 * SHARES[-1] * (first - best.value)
     runs = {
         label: descend(model, X0, label, method, evaluations, until)
@@ -218,12 +216,16 @@ def _verdicts(outcomes: Sequence[SameStart]) -> str:
                 "10,000 iterations.",
                 lambda o, s: all((o.reached(d, s) == np.inf) == (d == "GD") for d in PAPERS),
                 "share that GD leaves: "
-                + listed({f"{o.model}, {o.start}:": o.gaps("GD").min() for o in outcomes}, "{:.0e}"),
+                + listed(
+                    {f"{o.model}, {o.start}:": o.gaps("GD").min() for o in outcomes}, "{:.0e}"
+                ),
             ),
             "- Not in the paper: evaluations of *"
             + OURS[1].removeprefix("ours: ")
             + "* to a share of 1e-4: "
-            + listed({f"{o.model}, {o.start}:": o.reached(OURS[1], 1e-4) for o in outcomes}, "{:.0f}")
+            + listed(
+                {f"{o.model}, {o.start}:": o.reached(OURS[1], 1e-4) for o in outcomes}, "{:.0f}"
+            )
             + ".",
         ]
     )
