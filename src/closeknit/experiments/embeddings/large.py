@@ -61,7 +61,8 @@ class Large(Runs):
 
     def value_after(self, label: str, iterations: int) -> float:
         """Return the objective after so many iterations."""
-        return float(self.runs[label].history.objective[iterations])
+        values = self.runs[label].history.objective
+        return float(values[min(iterations, len(values) - 1)])
 
 
 def large_models(points: Points) -> list[Model]:
