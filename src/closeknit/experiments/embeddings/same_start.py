@@ -184,7 +184,7 @@ def _verdicts(outcomes: Sequence[SameStart]) -> str:
 
     def is_ten_times(o: SameStart, share: float) -> bool:
         slow, fast = o.cost("FP", share=share), o.cost("SD", share=share)
-        return slow < np.inf and round(float(np.log10(slow / fast))) == 1
+        return slow < np.inf and 10.0**0.5 < slow / fast < 10.0**1.5
 
     relative = _pace(outcomes)
     others = [label for label in PAPERS if label not in ("SD−", "GD")]
