@@ -1,8 +1,9 @@
 """The papers' experiments: ``reproduce(name, out)`` runs one and writes a page about it.
 
 ``EXPERIMENTS`` maps names to modules, which are imported only when they are run. Each has a
-``TITLE``, an ``INTRODUCTION`` and a function ``sections(quick, data)``, which gives for each
-heading a function that makes the :class:`~closeknit.experiments.report.Section`.
+``TITLE``, an ``INTRODUCTION``, ``NEEDS_DATA`` (whether the paper's data must come from a folder) and
+a function ``sections(quick, data)``, which gives for each heading a function that makes the
+:class:`~closeknit.experiments.report.Section`.
 """
 
 from __future__ import annotations
@@ -78,7 +79,10 @@ def reproduce(
         raise ValueError(f"{name} has no section {min(unknown)!r}; choose from {known}")
     kept = sections if only else ()
     texts = (experiment.TITLE, experiment.INTRODUCTION)
-    report = Report(Path(out), name, *texts, quick=quick, kept=kept)
+    because = "a quick run" if quick else ""
+    if data is None and experiment.NEEDS_DATA and not quick:
+        because = "a run on data that stand in for the paper's"
+    report = Report(Path(out), name, *texts, because=because, kept=kept)
     # Bars of the many small fits would only distract from the text.
     with shown(verbose), listening(None):
         for heading, make in sections.items():

@@ -35,14 +35,10 @@ __all__ = [
 ]
 
 DPI = 100
-#: What a quick run's page says of itself.
-QUICK = (
-    "**This was a quick run**, on small data that are at hand and with few iterations: what it "
-    "finds says little about the paper's own sizes."
-)
+NOTHING = "**Nothing here is comparable with the paper: this was {}.**"
 LARGEST = 150_000  # bytes of a picture in all its colours
 NOT_COMPARABLE = "Not comparable"
-_VERDICT = re.compile(r"^- \*.*?\* \*\*(Agrees in|Agrees|Disagrees|Not comparable)", re.MULTILINE)
+_VERDICT = re.compile(r"(?<=\* \*\*)(Agrees in|Agrees|Disagrees|Not comparable)(.*?)(?=\*\*)")
 _SECONDS = re.compile(r"^\*Run in (\d+) seconds\.\*$", re.MULTILINE)
 
 
@@ -73,8 +69,8 @@ class Report:
     name : str
         Of the page, and the first part of its pictures' names.
     title, introduction : str
-    quick : bool, default=False
-        Whether to warn the reader that this was a quick run.
+    because : str, default=""
+        Why nothing on the page is comparable: a quick run, or data that stand in for the paper's.
     kept : iterable of str, default=()
         Headings in their order; what a page that is there already says under them stays until it is
         run again.
@@ -97,7 +93,7 @@ class Report:
         title: str,
         introduction: str,
         *,
-        quick: bool = False,
+        because: str = "",
         kept: Iterable[str] = (),
     ) -> None:
         try:
@@ -108,7 +104,8 @@ class Report:
             ) from error
         self.path = out / f"{name}.md"
         self._name = name
-        self._title, self._introduction = title, [introduction, *([QUICK] if quick else [])]
+        self._title, self._because = title, because
+        self._introduction = [introduction, *([NOTHING.format(because)] if because else [])]
         old = _sections(self.path)
         self._sections = {heading: old.get(heading, "") for heading in kept}
         self._started = time.perf_counter()
@@ -126,7 +123,8 @@ class Report:
             parts.append(f"![{heading}]({file.name})")
         seconds = time.perf_counter() - began
         parts += [*section.parts, f"*Run in {seconds:.0f} seconds.*"]
-        self._sections[heading] = "\n\n".join(map(str.strip, parts))
+        text = "\n\n".join(map(str.strip, parts))
+        self._sections[heading] = _VERDICT.sub(NOT_COMPARABLE, text) if self._because else text
         text = "\n\n".join(filter(None, self._sections.values()))
         page = [f"# {self._title}", _summary(text), *self._introduction, text]
         with replacing(self.path) as stream:
@@ -148,7 +146,7 @@ def _sections(path: Path) -> dict[str, str]:
 
 def _summary(text: str) -> str:
     """Count the verdicts, and the seconds."""
-    counts = Counter(_VERDICT.findall(text))
+    counts = Counter(verdict for verdict, _ in _VERDICT.findall(text))
     seconds = sum(map(int, _SECONDS.findall(text)))
     return (
         f"**Of {counts.total()} claims of the paper {counts['Agrees']} agree with what we "

@@ -24,8 +24,9 @@ from closeknit.experiments.embeddings.random_starts import figure_2
 from closeknit.experiments.embeddings.same_start import figure_1
 from closeknit.experiments.report import Section
 
-__all__ = ["INTRODUCTION", "TITLE", "Scale", "sections"]
+__all__ = ["INTRODUCTION", "NEEDS_DATA", "TITLE", "Scale", "sections"]
 
+NEEDS_DATA = True
 TITLE = "Partial-Hessian strategies for fast learning of nonlinear embeddings"
 INTRODUCTION = (
     "Figures 1 to 4 of Vladymyrov and Carreira-Perpiñán (2012), run by "
