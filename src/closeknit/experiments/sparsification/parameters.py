@@ -67,7 +67,10 @@ def figure_4(problems: Sequence[Problem], perplexities: Sequence[int]) -> Sectio
         by_entropy[problem.name] = (entropies, curves[EQUATIONS])
         if problem.name == "circles":
             by_entropy["circles, report's program"] = (entropies, curves[PROGRAM])
-            printed = [f"{ours:.3f} ({theirs:.3f})" for ours, theirs in zip(curves[PROGRAM], PRINTED, strict=False)]
+            printed = [
+                f"{ours:.3f} ({theirs:.3f})"
+                for ours, theirs in zip(curves[PROGRAM], PRINTED, strict=False)
+            ]
     _draw_lines(grid[0, 0], by_k, "nearest neighbours k", marker=".")
     _draw_lines(grid[0, 1], by_entropy, "entropy log₂ K", marker=".")
     legend_below(figure, grid[0, 1].get_legend_handles_labels()[0])
