@@ -31,6 +31,7 @@ __all__ = [
     "listed",
     "new_figure",
     "plain_log_ticks",
+    "settled",
     "table",
 ]
 
@@ -218,6 +219,12 @@ def listed(values: Mapping[str, Any], pattern: str = "{}") -> str:
     'EE 0.25; s-SNE (1, 2)'
     """
     return "; ".join(f"{name} {pattern.format(value)}" for name, value in values.items())
+
+
+def settled(cases: Iterable[bool]) -> bool | None:
+    """Whether a claim holds under all conditions that the paper leaves open; None if it depends."""
+    found = set(cases)
+    return found.pop() if len(found) == 1 else None
 
 
 def claim(

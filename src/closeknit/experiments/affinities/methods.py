@@ -39,7 +39,11 @@ N_NEIGHBORS = 250
 SEED = 0
 REPEATS = 3
 _COLOURS = dict(
-    zip((*METHODS, *FREE), ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00"), strict=True)
+    zip(
+        (*METHODS, *FREE),
+        ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00"),
+        strict=True,
+    )
 )
 
 

@@ -40,7 +40,6 @@ __all__ = [
     "graph",
     "methods",
     "random_start",
-    "settled",
     "small_models",
 ]
 
@@ -192,12 +191,6 @@ def descend(
             callback=lambda state: state.evaluations >= evaluations or state.value <= until,
         )
     )
-
-
-def settled(cases: Iterable[bool]) -> bool | None:
-    """Whether a claim holds under all conditions that the paper leaves open; None if it depends."""
-    found = set(cases)
-    return found.pop() if len(found) == 1 else None
 
 
 def draw_histories(axes: Any, runs: Mapping[str, Result], **options: Any) -> None:

@@ -20,9 +20,16 @@ from closeknit.experiments.embeddings.problems import (
     finished,
     methods,
     random_start,
-    settled,
 )
-from closeknit.experiments.report import Section, claim, legend_below, listed, new_figure, table
+from closeknit.experiments.report import (
+    Section,
+    claim,
+    legend_below,
+    listed,
+    new_figure,
+    settled,
+    table,
+)
 from closeknit.minimize import homotopy, minimize
 
 __all__ = ["SameStart", "figure_1", "runs_table", "same_start"]
