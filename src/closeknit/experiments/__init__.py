@@ -1,8 +1,8 @@
 """The papers' experiments: ``reproduce(name, out)`` runs one and writes a page about it.
 
 ``EXPERIMENTS`` maps names to modules, which are imported only when they are run. Each has a
-``TITLE``, an ``INTRODUCTION``, ``NEEDS_DATA`` (whether the paper's data must come from a folder) and
-a function ``sections(quick, data)``, which gives for each heading a function that makes the
+``TITLE``, an ``INTRODUCTION``, ``NEEDS_DATA`` (whether the paper's data come from a folder) and a
+function ``sections(quick, data)``, which gives for each heading a function that makes the
 :class:`~closeknit.experiments.report.Section`.
 """
 

@@ -170,4 +170,4 @@ def _rows_over_all(points: Points, n_rows: int) -> Neighbors:
 
     X = np.asarray(points.X, dtype=np.float64)
     d = np.sort(pairwise_distances(X[:n_rows], X, metric="sqeuclidean"), axis=1)[:, 1:]
-    return Neighbors(np.zeros(d.shape, dtype=np.int32), d)
+    return Neighbors.from_arrays(np.zeros(d.shape, dtype=np.int32), np.sqrt(d))

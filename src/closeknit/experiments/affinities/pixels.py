@@ -50,7 +50,7 @@ def figure_5(points: Points, solution: Bandwidths, perplexity: float) -> Section
         f"for Lena, as (i, j, L, u, v), K = {perplexity:g}."
     )
     claims = {
-        "β preserves much of the image, in particular edges.": "with the gradient of the lightness: "
+        "β preserves much of the image, in particular edges.": "with the lightness's gradient: "
         f"{found['edges']:.3f}; β is small at edges",
         "β tends to change gradually from pixel to pixel.": "between pixels side by side: "
         f"{found['beside']:.3f}",

@@ -142,8 +142,8 @@ def figure_1(points: Points, n_lams: int, max_iter: int) -> Section:
     header = ["rule", "σ", "perplexity", "accuracy", "recall@15", "views in sequence"]
     entropic, *others = outcomes
     text = (
-        f"{len(points.X)} points of {points.name}, elastic embedding with the weights scaled as its "
-        f"authors do, at the end of a homotopy of {n_lams} values up to λ = {LAM:g}, the λ of the "
+        f"{len(points.X)} points of {points.name}, elastic embedding with the scaling of its "
+        f"authors, at the end of a homotopy of {n_lams} values up to λ = {LAM:g}, the λ of the "
         "partial-Hessian paper (this one does not say which it took, nor which ten objects); start "
         f"seed {SEED}. The accuracy is that of labels by the ten nearest in the map; views in "
         "sequence are points whose two nearest in the map are the views before and after. The "

@@ -34,7 +34,7 @@ NEEDS_DATA = False
 TITLE = "Graph sparsification for kernel methods"
 INTRODUCTION = (
     "Figures 1 to 7 of Dupré and Lam, run by `closeknit.experiments.sparsification` with the data, "
-    "kernels and parameters of the notebook in the repository that the report cites: scikit-learn's "
+    "kernels and parameters of the notebook in the repository that it cites: scikit-learn's "
     f"moons, blobs and circles of {N_SAMPLES} points drawn in this order from seed 0, standardised "
     "(the report speaks of 500 in one place); affinities exp(−d²/σ²) over all pairs. The report "
     "shows circles and says that the other sets are alike. Entropic affinities are computed by the "

@@ -94,7 +94,7 @@ def accuracy(graph: Any, y: NDArray[Any]) -> float:
     clustering = SpectralClustering(n_clusters, affinity="precomputed", random_state=SEED)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Graph is not fully connected")
-        found = clustering.fit_predict(graph)
+        found = clustering.fit_predict(graph.toarray())  # sparse, it would factorise slowly
     counts = contingency_matrix(y, found)
     return float(counts[linear_sum_assignment(-counts)].sum() / len(y))
 
@@ -179,8 +179,8 @@ def _distance_verdicts(curves: Curves) -> str:
     viewers = {name: found[VIEWERS].values["D₁"] for name, found in curves.items()}
     lines += [
         claim(
-            "D₁ of viewers falls when the sparsity gets close to 1; else they are almost as good as "
-            "nearest neighbours.",
+            "D₁ of viewers falls when the sparsity gets close to 1; else they are almost as good "
+            "as nearest neighbours.",
             None,
             "largest and last D₁: "
             + listed({name: f"{v.max():.4g} and {v[0]:.4g}" for name, v in viewers.items()}),
@@ -189,8 +189,8 @@ def _distance_verdicts(curves: Curves) -> str:
         claim(
             "Distances grow exponentially once the sparsity is close to 90 %.",
             None,
-            "factor by which D₂ of nearest neighbours grows from one k to the next, first to last: "
-            + listed({name: _factors(found["KNN"]) for name, found in curves.items()}),
+            "D₂ of nearest neighbours, the sparsest first: "
+            + listed({name: _first(found["KNN"]) for name, found in curves.items()}),
             "the report gives no measure",
         ),
     ]
@@ -205,9 +205,9 @@ def _wins(found: Mapping[str, Curve], method: str, quantity: str) -> tuple[int, 
     return int((ours[known] < other.values[quantity][known]).sum()), int(known.sum())
 
 
-def _factors(curve: Curve) -> str:
-    values = curve.values["D₂"][::-1]
-    return ", ".join(f"{b / a:.2g}" for a, b in zip(values[-5:], values[-4:], strict=False))
+def _first(curve: Curve) -> str:
+    pairs = zip(curve.sparsities, curve.values["D₂"], strict=True)
+    return ", ".join(f"{value:.3g} at {level:.0%}" for level, value in list(pairs)[:4])
 
 
 def figure_7(problems: Sequence[Problem], perplexities: Sequence[int]) -> Section:
