@@ -156,18 +156,7 @@ def _figure_6(points: Points, near: Neighbors, data: Path | None, n_full: int) -
         ]
     trees, verdict = claims.tree_table(near_digits)
     wide = sets.digits() if data is None else sets.mnist(data, 20_000)
-    rows = _rows_over_all(wide, n_full)
     lines = [*claims.figure_6_claims(trials), verdict, claims.cost_of_derivatives(near_digits)]
-    lines.append(claims.full_rows(rows, 50.0))
+    lines.append(claims.full_rows(wide, n_full, 50.0))
     parts += ["### The tree by κ, on MNIST", trees, "### The paper's claims", "\n".join(lines)]
     return Section(parts, methods.draw(trials))
-
-
-def _rows_over_all(points: Points, n_rows: int) -> Neighbors:
-    """The first points, each over all others."""
-    import numpy as np
-    from sklearn.metrics import pairwise_distances
-
-    X = np.asarray(points.X, dtype=np.float64)
-    d = np.sort(pairwise_distances(X[:n_rows], X, metric="sqeuclidean"), axis=1)[:, 1:]
-    return Neighbors.from_arrays(np.zeros(d.shape, dtype=np.int32), np.sqrt(d))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closeknit.affinities import (
     Bandwidths,
@@ -89,7 +91,7 @@ def try_methods(name: str, found: Neighbors, shape: tuple[int, int] | None = Non
     shape : (height, width), optional
         Of the image whose pixels the points are; adds the raster order.
     """
-    best, auto_seconds = seconds_to_solve(found, "auto", "auto")
+    best, auto_seconds = seconds_to_solve(found.sq_distances, "auto", "auto")
     orders: dict[str, Any] = {
         "oracle": Oracle(best.betas),
         "D_K": Density(),
@@ -100,6 +102,7 @@ def try_methods(name: str, found: Neighbors, shape: tuple[int, int] | None = Non
         "ours: gap": Gap(),
         "ours: regression": Regression(),
     }
+    timed = partial(seconds_to_solve, found.sq_distances, indices=found.indices)
     problem = RowProblem(found.sq_distances, np.array([PERPLEXITY]), found.indices)
     good = best.converged
     rows = np.ascontiguousarray(found.sq_distances[good], dtype=np.float64)
@@ -108,26 +111,30 @@ def try_methods(name: str, found: Neighbors, shape: tuple[int, int] | None = Non
         starts = starts_in_order(order, problem, best.betas)[good]
         for finder in METHODS:
             counts[finder, label] = algorithm_1(rows, PERPLEXITY, finder, starts)
-            seconds[finder, label] = seconds_to_solve(found, finder, order)[1]
+            seconds[finder, label] = timed(finder, order)[1]
     for finder in FREE:
-        solution, seconds[finder, ""] = seconds_to_solve(found, finder, MiddleOfBounds())
+        solution, seconds[finder, ""] = timed(finder, MiddleOfBounds())
         passes[finder] = float(solution.evaluations.mean())
     return Trial(name, len(best.betas), counts, seconds, passes)
 
 
 def seconds_to_solve(
-    found: Neighbors, method: str, order: Any, perplexity: float = PERPLEXITY
+    sq_distances: NDArray[np.float64],
+    method: str,
+    order: Any,
+    perplexity: float = PERPLEXITY,
+    indices: Any = None,
 ) -> tuple[Bandwidths, float]:
     """Return the bandwidths, and the least processor time of one thread after a first run."""
     least = np.inf
     for repeat in range(1 + REPEATS):
         begin = time.process_time()
         solution = solve_bandwidths(
-            found.sq_distances,
+            sq_distances,
             perplexity,
             method=method,
             order=order,
-            indices=found.indices,
+            indices=indices,
             random_state=SEED,
             n_jobs=1,
         )

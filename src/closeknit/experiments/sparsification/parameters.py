@@ -81,8 +81,8 @@ def figure_4(problems: Sequence[Problem], perplexities: Sequence[int]) -> Sectio
     text = (
         f"Edges below {THRESHOLD:g} count as dropped. The report's program mixes exp(−2βd²) and "
         "exp(−βd²) in F and takes exp(−d²/σ²) for the affinity, which is exp(−2βd²). Its "
-        f"sparsities on circles for K = 10, 20, … with ours by its formulas first: {', '.join(printed)}. Its "
-        "random numbers are those of another version of scikit-learn."
+        f"sparsities on circles for K = 10, 20, … with ours by its formulas first: {', '.join(printed)}. "
+        "Its random numbers are those of another version of scikit-learn."
     )
     verdicts = [
         claim(f"Sparsity falls {how} with {what}.", None, f"R² of a straight line: {fit}", reason)
