@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from closeknit.exceptions import OutputError
-from closeknit.io.extras import require
 from closeknit.io.files import replacing
 from closeknit.progress import log
 
@@ -27,10 +26,7 @@ __all__ = [
     "Report",
     "Section",
     "claim",
-    "legend_below",
     "listed",
-    "new_figure",
-    "plain_log_ticks",
     "settled",
     "table",
 ]
@@ -167,28 +163,6 @@ def _save_small(figure: Figure, stream: BinaryIO) -> None:
         stream.write(full.getvalue())
     else:
         Image.open(full).convert("RGB").quantize(256).save(stream, format="PNG", optimize=True)
-
-
-def new_figure(rows: int, columns: int, *, width: float = 3.6, height: float = 3.2) -> Any:
-    """Return a figure and its axes, as an array of `rows` by `columns`."""
-    module = require("matplotlib.figure", "plot", "the figures need Matplotlib")
-    figure = module.Figure(figsize=(width * columns, height * rows), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False)
-
-
-def legend_below(figure: Any, handles: Sequence[Any], columns: int = 8) -> None:
-    """Put one legend for all axes below them."""
-    columns = min(columns, len(handles))
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
-
-
-def plain_log_ticks(axis: Any) -> None:
-    """Label a logarithmic axis 0.1, 0.2, 0.5, 1 and so on."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(NullFormatter())
 
 
 def table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:

@@ -180,7 +180,5 @@ def draw(trials: Sequence[Trial]) -> Any:
         for axes in (seconds, iterations):
             plain_log_ticks(axes.yaxis)
             axes.tick_params(axis="x", rotation=35)
-        for axes in (seconds, iterations, converged):
-            axes.spines[["top", "right"]].set_visible(False)
     legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
     return figure

@@ -120,7 +120,6 @@ def draw(points: Points, outcomes: Sequence[Outcome]) -> Any:
         bottom.scatter(np.arange(len(order)), heights, c=colours, s=5, linewidths=0)
         bottom.set(yscale="log", xlabel="point n, by class")
         bottom.set_ylim(0.9, 1.5 * len(order))
-        bottom.spines[["top", "right"]].set_visible(False)
     grid[1, 0].set_ylabel("perplexity of its affinities")
     return figure
 

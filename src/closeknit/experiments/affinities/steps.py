@@ -84,7 +84,6 @@ def _draw_steps(
             starts, c.steps, c.iterations, color=_COLOURS["bisections"], lw=0, label="bisections"
         )
         axes.set(xscale="log", xlim=starts[[0, -1]], ylim=(0, most + 0.5), ylabel=method)
-        axes.spines[["top", "right"]].set_visible(False)
     grid[0, 0].set(xlim=starts[[0, -1]], xlabel="")
     grid[1, 0].legend(frameon=False, fontsize="small", ncols=2, loc="upper right")
     grid[-1, 0].set_xlabel("start β")

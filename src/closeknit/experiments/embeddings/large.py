@@ -11,19 +11,17 @@ from numpy.typing import NDArray
 
 from closeknit import objectives
 from closeknit.experiments.data import Points
+from closeknit.experiments.drawing import legend_below, new_figure
 from closeknit.experiments.embeddings.problems import (
     MINUS_COST,
     OURS,
     Model,
     Runs,
-    descend,
-    draw_histories,
     elastic,
     graph,
     methods,
-    random_start,
 )
-from closeknit.experiments.report import Section, claim, legend_below, listed, new_figure, table
+from closeknit.experiments.report import Section, claim, listed, table
 from closeknit.plotting import plot_embedding
 from closeknit.quality import knn_accuracy
 from closeknit.repulsion import ExactRepulsion
@@ -40,29 +38,35 @@ SIZE = 1e-2
 
 @dataclass(frozen=True)
 class Large(Runs):
-    """Runs of the methods on one model, and how well the maps that the paper shows keep labels.
+    """Runs of the methods on one model, and how well maps keep labels.
 
     Attributes
     ----------
-    shown : dict of str to ndarray of shape (n_samples, 2)
-        The maps after 20 minutes (EE) or an hour.
-    accuracies : dict of str to float
-        Of the labels by ten nearest neighbours in the last map.
-    shown_accuracies : dict of str to float
+    maps : dict of str to ndarray of shape (n_samples, 2)
+        What the paper shows: after 20 minutes (EE) or an hour.
+    accuracies, shown : dict of str to float
+        Of the labels by ten nearest neighbours, in the last maps and in those of `maps`.
     """
 
-    shown: Mapping[str, NDArray[np.float64]]
+    maps: Mapping[str, NDArray[np.float64]]
     accuracies: Mapping[str, float]
-    shown_accuracies: Mapping[str, float]
+    shown: Mapping[str, float]
 
     def decrease(self, label: str) -> float:
         """Return the share of the best decrease that a method makes."""
         return (self.first - self.runs[label].value) / (self.first - self.lowest)
 
-    def value_after(self, label: str, iterations: int) -> float:
-        """Return the objective after so many iterations."""
+    def as_early(self, label: str) -> float:
+        """Return the objective after as many iterations as SD− makes."""
         values = self.runs[label].history.objective
-        return float(values[min(iterations, len(values) - 1)])
+        return float(values[min(self.runs["SD−"].n_iter, len(values) - 1)])
+
+    @property
+    def quarter(self) -> float:
+        """Share of SD's decrease that a quarter of its budget makes, set-up included."""
+        history = self.runs["SD"].history
+        n = int(np.searchsorted(history.evaluations, history.evaluations[-1] * (0.25 - SETUP)))
+        return float((self.first - history.objective[n]) / (self.first - history.objective[-1]))
 
 
 def large_models(points: Points) -> list[Model]:
@@ -74,29 +78,25 @@ def large_models(points: Points) -> list[Model]:
 
 def run_large(model: Model, labels: NDArray[Any], hour: int, most_minus: int) -> Large:
     """Minimise with every method from one small random start; SD pays for its factor."""
-    start = random_start(model, SIZE, seed=0)
-    runs, shown = {}, {}
+    start = model.random_start(SIZE, seed=0)
+    runs, maps = {}, {}
     for label, method in methods(KAPPA, leave_out=("DiagH",)).items():
-        budget = hour * (1.0 - SETUP) if "SD" in label and label != "SD−" else float(hour)
+        budget = hour * (1.0 - SETUP) if "SD" in label else float(hour)
         if label == "SD−":
-            budget = min(budget, most_minus * MINUS_COST)
-        runs[label] = descend(model, start, label, method, budget)
-        if label in SHOWN and model.name == "EE":
-            shown[label] = descend(model, start, label, method, budget - 2.0 * hour / 3.0).X
-        elif label in SHOWN:
-            shown[label] = runs[label].X
+            budget = min(float(hour), most_minus * MINUS_COST)
+        runs[label] = model.descend(start, label, method, budget)
+        if label in SHOWN:
+            early = model.name == "EE"
+            shown = model.descend(start, label, method, budget - 2 / 3 * hour) if early else None
+            maps[label] = (shown or runs[label]).X
 
-    def accuracy(X: NDArray[np.float64]) -> float:
-        return knn_accuracy(X, labels, sample=min(5000, len(labels)))
+    def accuracies(found: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
+        sample = min(5000, len(labels))
+        return {label: knn_accuracy(X, labels, sample=sample) for label, X in found.items()}
 
-    return Large(
-        model.name,
-        float(model.problem.value(start)),
-        runs,
-        shown,
-        {label: accuracy(run.X) for label, run in runs.items()},
-        {label: accuracy(X) for label, X in shown.items()},
-    )
+    last = accuracies({label: run.X for label, run in runs.items()})
+    first = float(model.problem.value(start))
+    return Large(model.name, first, runs, maps, last, accuracies(maps))
 
 
 def figure_4(points: Points, hour: int, most_minus: int) -> Section:
@@ -114,25 +114,17 @@ def figure_4(points: Points, hour: int, most_minus: int) -> Section:
     ]
     for outcome in outcomes:
         parts += [f"### {outcome.model}", runs_table(outcome)]
-    figure = draw(outcomes, points.y)
-    return Section([*parts, "### The paper's claims", _verdicts(outcomes)], figure)
+    parts += ["### The paper's claims", _verdicts(outcomes)]
+    return Section(parts, draw(outcomes, points.y))
 
 
 def runs_table(outcome: Large) -> str:
     """Iterations, evaluations, seconds, objective and accuracy of each method."""
-    shown = outcome.shown_accuracies
-    rows = [
-        [
-            label,
-            run.n_iter,
-            run.n_evaluations,
-            f"{run.seconds:.1f}",
-            f"{run.value:.6g}",
-            f"{outcome.accuracies[label]:.3f}",
-            f"{shown[label]:.3f}" if label in shown else "",
-        ]
-        for label, run in outcome.runs.items()
-    ]
+    rows = []
+    for label, run in outcome.runs.items():
+        shown = f"{outcome.shown[label]:.3f}" if label in outcome.shown else ""
+        numbers = (f"{run.seconds:.1f}", f"{run.value:.6g}", f"{outcome.accuracies[label]:.3f}")
+        rows.append([label, run.n_iter, run.n_evaluations, *numbers, shown])
     header = ["method", "iterations", "evaluations", "seconds", "E", "accuracy", "of the map shown"]
     return table(header, rows)
 
@@ -142,117 +134,98 @@ def draw(outcomes: Sequence[Large], labels: NDArray[Any]) -> Any:
     figure, grid = new_figure(2 * len(outcomes), 3, width=4.0, height=2.7)
     for outcome, curves, maps in zip(outcomes, grid[::2], grid[1::2], strict=True):
         for axes, x in zip(curves, ("iteration", "evaluations", "seconds"), strict=True):
-            draw_histories(axes, outcome.runs, x=x, x_scale="log", y_scale="log")
+            outcome.draw(axes, x=x, x_scale="log", y_scale="log")
             axes.set_ylabel(f"E of {outcome.model}")
-        for axes, (label, X) in zip(maps, outcome.shown.items(), strict=True):
+        for axes, (label, X) in zip(maps, outcome.maps.items(), strict=True):
             plot_embedding(X, labels, axes, names="none")
-            _frame_most(axes, X)
+            low, high = np.quantile(X, [0.01, 0.99], axis=0)  # a few points lie far out
+            margin = 0.1 * float((high - low).max())
+            axes.set(xlim=(low[0] - margin, high[0] + margin))
+            axes.set(ylim=(low[1] - margin, high[1] + margin))
             axes.set_title(f"{outcome.model}, {label}", fontsize="medium")
             axes.set_axis_off()
     legend_below(figure, grid[0, 0].lines, columns=4)
     return figure
 
 
-def _frame_most(axes: Any, X: NDArray[np.float64]) -> None:
-    """Leave the outermost hundredth of the points out of the picture."""
-    low, high = np.quantile(X, [0.01, 0.99], axis=0)
-    margin = 0.1 * float((high - low).max())
-    axes.set_xlim(low[0] - margin, high[0] + margin)
-    axes.set_ylim(low[1] - margin, high[1] + margin)
-
-
 def _verdicts(outcomes: Sequence[Large]) -> str:
     def each(number: Callable[[Large], Any], pattern: str = "{}") -> str:
         return listed({o.model: number(o) for o in outcomes}, pattern)
 
-    def falls(o: Large, label: str) -> str:
-        return f"from {o.first:.5g} to {o.runs[label].value:.5g} ({o.decrease(label):.2%} of SD's)"
+    def falls(label: str) -> str:
+        return "E falls " + each(
+            lambda o: (
+                f"from {o.first:.5g} to {o.runs[label].value:.5g}, {o.decrease(label):.2%} of "
+                "the best decrease"
+            )
+        )
+
+    def pace(o: Large, label: str) -> float:
+        return o.runs[label].seconds / o.runs[label].n_iter
+
+    def fewest(o: Large) -> str:
+        return min(set(papers) - {"SD−"}, key=lambda label: o.runs[label].n_iter)
 
     papers = [label for label in outcomes[0].runs if label not in OURS]
-    equal = {o.model: o.runs["SD−"].n_iter for o in outcomes}
-    cost = {
-        o.model: (o.runs["SD−"].seconds / o.runs["SD−"].n_iter)
-        / (o.runs["L-BFGS"].seconds / o.runs["L-BFGS"].n_iter)
-        for o in outcomes
-    }
     return "\n".join(
         [
             claim(
-                "FP, SD− and L-BFGS are not competitive with SD.",
+                "FP and L-BFGS are not competitive with SD.",
                 [
                     min(o.runs[d].value for d in ("FP", "L-BFGS")) > o.runs["SD"].value
-                    and o.value_after("SD−", equal[o.model]) > o.value_after("SD", equal[o.model])
                     for o in outcomes
                 ],
                 "E of SD, FP and L-BFGS: "
                 + each(
                     lambda o: ", ".join(f"{o.runs[d].value:.4g}" for d in ("SD", "FP", "L-BFGS"))
-                )
-                + "; of SD and SD− after as many iterations: "
-                + each(
-                    lambda o: ", ".join(
-                        f"{o.value_after(d, equal[o.model]):.4g}" for d in ("SD", "SD−")
-                    )
                 ),
             ),
             claim(
-                "GD shows no decrease (it falls less than any other).",
+                "SD− does worse than SD in the number of iterations, too.",
+                [o.as_early("SD−") > o.as_early("SD") for o in outcomes],
+                "E of SD and SD− after as many iterations: "
+                + each(lambda o: f"{o.as_early('SD'):.4g}, {o.as_early('SD−'):.4g}"),
+            ),
+            claim(
+                "GD shows no decrease (less than any other).",
                 [min(papers, key=o.decrease) == "GD" for o in outcomes],
-                "E falls " + each(lambda o: falls(o, "GD")),
+                falls("GD"),
             ),
             claim(
                 "L-BFGS shows no decrease.",
                 [o.decrease("L-BFGS") <= o.decrease("GD") for o in outcomes],
-                "E falls " + each(lambda o: falls(o, "L-BFGS")),
+                falls("L-BFGS"),
             ),
             claim(
                 "CG makes the fewest iterations (but SD−), because of its line search.",
-                [
-                    min((d for d in papers if d != "SD−"), key=lambda d: o.runs[d].n_iter) == "CG"
-                    for o in outcomes
-                ],
-                "iterations of CG and evaluations: "
-                + each(lambda o: f"{o.runs['CG'].n_iter} and {o.runs['CG'].n_evaluations}"),
+                [fewest(o) == "CG" for o in outcomes],
+                "iterations of CG: " + each(lambda o: o.runs["CG"].n_iter),
             ),
             claim(
                 "SD− completes only 37 iterations of EE and 13 of t-SNE in an hour, where L-BFGS "
                 "makes 70 of EE.",
                 None,
-                "an iteration of SD− takes as long as so many of L-BFGS: " + each_cost(cost),
+                "an iteration of SD− takes as long as so many of L-BFGS: "
+                + each(lambda o: pace(o, "SD−") / pace(o, "L-BFGS"), "{:.1f}")
+                + "; 1.9 for EE in the paper",
                 "our products with its matrix compute all exponentials anew",
             ),
             claim(
                 "SD has mostly converged in 15 minutes, a quarter of the budget.",
-                [_early(o) > 0.5 for o in outcomes],
-                "share of SD's decrease by then: " + each(_early, "{:.1%}"),
+                [o.quarter > 0.5 for o in outcomes],
+                "share of SD's decrease by then: " + each(lambda o: o.quarter, "{:.1%}"),
             ),
             claim(
                 "SD's map already separates many of the digits, better than FP's.",
-                [o.shown_accuracies["SD"] > o.shown_accuracies["FP"] for o in outcomes],
+                [o.shown["SD"] > o.shown["FP"] for o in outcomes],
                 "accuracy of SD and FP: "
-                + each(
-                    lambda o: f"{o.shown_accuracies['SD']:.3f} and {o.shown_accuracies['FP']:.3f}"
-                ),
+                + each(lambda o: f"{o.shown['SD']:.3f} and {o.shown['FP']:.3f}"),
             ),
             claim(
                 "FP's map shows no structure whatsoever.",
                 None,
-                "accuracy "
-                + each(lambda o: o.shown_accuracies["FP"], "{:.3f}")
-                + ", of chance 0.1",
+                f"accuracy {each(lambda o: o.shown['FP'], '{:.3f}')}, by chance 0.1",
                 "judged by eye in the paper",
             ),
         ]
     )
-
-
-def each_cost(cost: Mapping[str, float]) -> str:
-    """Write numbers beside models, and the paper's."""
-    return listed(cost, "{:.1f}") + "; 1.9 for EE in the paper"
-
-
-def _early(outcome: Large) -> float:
-    """Share of SD's decrease that is made with a quarter of the budget, set-up included."""
-    history = outcome.runs["SD"].history
-    n = int(np.searchsorted(history.evaluations, history.evaluations[-1] * (0.25 - SETUP)))
-    return float((outcome.first - history.objective[n]) / (outcome.first - history.objective[-1]))

@@ -9,21 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.experiments.embeddings.problems import (
-    PAPERS,
-    Model,
-    finished,
-    methods,
-    random_start,
-)
-from closeknit.experiments.report import (
-    Section,
-    claim,
-    legend_below,
-    new_figure,
-    plain_log_ticks,
-    table,
-)
+from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
+from closeknit.experiments.embeddings.problems import PAPERS, Model, finished, methods
+from closeknit.experiments.report import Section, claim, table
 from closeknit.minimize import Convergence, Schedule, log_spaced, run_schedule
 from closeknit.minimize import Path as LambdaPath
 from closeknit.plotting import curve_styles, plot_embedding
@@ -62,14 +50,10 @@ class Paths:
 def follow_paths(model: Model, n_lams: int, max_iter: int) -> Paths:
     """Follow the minimum from λ = 1e-4 to 100 with every method."""
     lams = log_spaced(n_lams=n_lams)
-    start = random_start(model, 1e-4, seed=0)
+    start = model.random_start(1e-4, seed=0)
     schedule, stop = Schedule.homotopy(lams, max_iter), Convergence(1e-6, 0.0, patience=1)
     paths = {
-        label: finished(
-            run_schedule(
-                schedule, model.objective.at, start, method.direction, method.step, stop=stop
-            )
-        )
+        label: finished(run_schedule(schedule, model.objective.at, start, *method, stop=stop))
         for label, method in methods().items()
     }
     return Paths(model.name, lams, paths)
@@ -126,8 +110,6 @@ def draw(outcome: Paths, labels: NDArray[Any] | None) -> Any:
     for axis in (iterations.yaxis, totals.xaxis, totals.yaxis):
         plain_log_ticks(axis)
     totals.margins(0.15)
-    for axes in (iterations, seconds, totals):
-        axes.spines[["top", "right"]].set_visible(False)
     legend_below(figure, iterations.get_legend_handles_labels()[0], columns=5)
     return figure
 

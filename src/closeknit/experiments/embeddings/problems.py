@@ -13,35 +13,14 @@ from closeknit import objectives
 from closeknit.affinities import EntropicAffinities
 from closeknit.experiments.data import Points
 from closeknit.graphs import symmetrize
-from closeknit.minimize import (
-    Backtracking,
-    LineSearch,
-    Result,
-    SpectralDirection,
-    SpectralLBFGS,
-    Step,
-    minimize,
-)
+from closeknit.minimize import Backtracking, LineSearch, Result, Step, minimize
 from closeknit.minimize import Path as LambdaPath
+from closeknit.minimize import SpectralDirection as SD
+from closeknit.minimize import SpectralLBFGS as SDLBFGS
 from closeknit.plotting import curve_styles, plot_history
 from closeknit.repulsion import ExactRepulsion
 
-__all__ = [
-    "OURS",
-    "PAPERS",
-    "Method",
-    "Model",
-    "Runs",
-    "Shrinking",
-    "descend",
-    "draw_histories",
-    "elastic",
-    "finished",
-    "graph",
-    "methods",
-    "random_start",
-    "small_models",
-]
+__all__ = ["OURS", "PAPERS", "Model", "Runs", "Shrinking", "finished", "methods", "small_models"]
 
 LAM = 100.0
 PAPERS = ("GD", "FP", "DiagH", "CG", "SD−", "L-BFGS", "SD")
@@ -60,31 +39,18 @@ class Shrinking(Step):
         return Backtracking(grow=1.0).start(natural=True)
 
 
-@dataclass(frozen=True)
-class Method:
-    """A direction with its step."""
-
-    direction: Any
-    step: str | Step = Shrinking()
-
-
-def methods(n_neighbors: int | None = None, leave_out: Iterable[str] = ()) -> dict[str, Method]:
-    """Return the paper's methods and two of ours; SD with κ = `n_neighbors`.
+def methods(n_neighbors: int | None = None, leave_out: Iterable[str] = ()) -> dict[str, Any]:
+    """Return direction and step of the paper's methods and two of ours; SD with κ = `n_neighbors`.
 
     CG has a better line search than the others, as in the paper.
     """
-    spectral = SpectralDirection(n_neighbors=n_neighbors)
-    found = {
-        "GD": Method("gradient"),
-        "FP": Method("fixed-point"),
-        "DiagH": Method("diagonal-hessian"),
-        "CG": Method("cg", "auto"),
-        "SD−": Method("spectral-minus"),
-        "L-BFGS": Method("lbfgs"),
-        "SD": Method(spectral),
-        OURS[0]: Method(spectral, "auto"),
-        OURS[1]: Method(SpectralLBFGS(n_neighbors=n_neighbors), "auto"),
+    papers = ("gradient", "fixed-point", "diagonal-hessian", "cg", "spectral-minus", "lbfgs")
+    found: dict[str, Any] = {
+        label: (direction, "auto" if direction == "cg" else Shrinking())
+        for label, direction in zip(PAPERS, papers, strict=False)
     }
+    found["SD"] = (SD(n_neighbors), Shrinking())
+    found |= {OURS[0]: (SD(n_neighbors), "auto"), OURS[1]: (SDLBFGS(n_neighbors), "auto")}
     return {label: method for label, method in found.items() if label not in leave_out}
 
 
@@ -100,6 +66,28 @@ class Model:
     def problem(self) -> Any:
         """The objective at its λ."""
         return self.objective.at(self.lam)
+
+    def random_start(self, size: float, seed: int) -> NDArray[np.float64]:
+        """Return normal positions in the plane with standard deviation `size`."""
+        shape = (self.objective.n_samples, 2)
+        return size * np.random.default_rng(seed).standard_normal(shape)
+
+    def descend(
+        self,
+        start: NDArray[np.float64],
+        label: str,
+        method: tuple[Any, Any],
+        evaluations: float,
+        until: float = -np.inf,
+    ) -> Result:
+        """Minimise with so many evaluations, or until the objective is as low as `until`."""
+        most = max(1.0, evaluations / MINUS_COST) if label == "SD−" else evaluations
+
+        def is_done(state: Any) -> bool:
+            return bool(state.evaluations >= most or state.value <= until)
+
+        options: dict[str, Any] = {"max_iter": int(most), "tol": 0.0, "gradient_tol": 0.0}
+        return finished(minimize(self.problem, start, *method, callback=is_done, **options))
 
 
 @dataclass(frozen=True)
@@ -123,11 +111,20 @@ class Runs:
         """The lowest objective that any method reached."""
         return min(run.value for run in self.runs.values())
 
+    def draw(self, axes: Any, **options: Any) -> None:
+        """Draw learning curves without a legend, of which several axes share one."""
+        for (label, run), style in zip(
+            self.runs.items(), curve_styles(len(self.runs)), strict=True
+        ):
+            plot_history(run, axes, **options)
+            axes.lines[-1].set(label=label, **style)
 
-def graph(points: Points, perplexity: float, n_neighbors: int | str | None) -> Any:
+
+def graph(points: Points, perplexity: float, n_neighbors: Any) -> Any:
     """Symmetric entropic affinities."""
-    affinities = EntropicAffinities(perplexity, n_neighbors=n_neighbors)  # type: ignore[arg-type]
-    return symmetrize(affinities.fit_transform(points.X))
+    return symmetrize(
+        EntropicAffinities(perplexity, n_neighbors=n_neighbors).fit_transform(points.X)
+    )
 
 
 def elastic(P: Any, X: NDArray[Any]) -> Model:
@@ -152,12 +149,6 @@ def small_models(points: Points) -> list[Model]:
     return [elastic(P, points.X), Model("s-SNE", objectives.SymmetricSNE(P), 1.0)]
 
 
-def random_start(model: Model, size: float, seed: int) -> NDArray[np.float64]:
-    """Return normal positions in the plane with standard deviation `size`."""
-    shape = (model.objective.n_samples, 2)
-    return size * np.random.default_rng(seed).standard_normal(shape)
-
-
 Run = TypeVar("Run", Result, LambdaPath)
 
 
@@ -166,35 +157,3 @@ def finished(run: Run) -> Run:
     if run.stopped_because == "interrupted":
         raise KeyboardInterrupt
     return run
-
-
-def descend(
-    model: Model,
-    start: NDArray[np.float64],
-    label: str,
-    method: Method,
-    evaluations: float,
-    until: float = -np.inf,
-) -> Result:
-    """Minimise with so many evaluations, or until the objective is as low as `until`."""
-    if label == "SD−":
-        evaluations = max(1.0, evaluations / MINUS_COST)
-    return finished(
-        minimize(
-            model.problem,
-            start,
-            method.direction,
-            method.step,
-            max_iter=int(evaluations),
-            tol=0.0,
-            gradient_tol=0.0,
-            callback=lambda state: state.evaluations >= evaluations or state.value <= until,
-        )
-    )
-
-
-def draw_histories(axes: Any, runs: Mapping[str, Result], **options: Any) -> None:
-    """Draw learning curves without a legend, of which several axes share one."""
-    for (label, run), style in zip(runs.items(), curve_styles(len(runs)), strict=True):
-        plot_history(run, axes, **options)
-        axes.lines[-1].set(label=label, **style)

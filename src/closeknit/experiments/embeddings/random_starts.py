@@ -9,23 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.experiments.embeddings.problems import (
-    MINUS_COST,
-    PAPERS,
-    Model,
-    descend,
-    methods,
-    random_start,
-)
-from closeknit.experiments.report import (
-    Section,
-    claim,
-    legend_below,
-    listed,
-    new_figure,
-    plain_log_ticks,
-    table,
-)
+from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
+from closeknit.experiments.embeddings.problems import MINUS_COST, PAPERS, Model, methods
+from closeknit.experiments.report import Section, claim, listed, table
 from closeknit.plotting import PALETTE
 
 __all__ = ["RandomStarts", "figure_2", "random_starts", "runs_table"]
@@ -58,10 +44,10 @@ class RandomStarts:
 
 def random_starts(model: Model, n_starts: int, evaluations: int) -> RandomStarts:
     """Minimise from `n_starts` small random positions with every method."""
-    starts = [random_start(model, SIZE, seed) for seed in range(n_starts)]
+    starts = [model.random_start(SIZE, seed) for seed in range(n_starts)]
     values, iterations = {}, {}
     for label, method in methods().items():
-        runs = [descend(model, start, label, method, evaluations) for start in starts]
+        runs = [model.descend(start, label, method, evaluations) for start in starts]
         values[label] = np.array([run.value for run in runs])
         iterations[label] = np.array([run.n_iter for run in runs])
     first = float(np.median([model.problem.value(start) for start in starts]))
@@ -106,7 +92,6 @@ def draw(outcomes: Sequence[RandomStarts]) -> Any:
         axes.set(xscale="log", xlabel="iterations", ylabel="E")
         plain_log_ticks(axes.xaxis)
         axes.set_title(f"{outcome.model} (GD is outside)", fontsize="medium")
-        axes.spines[["top", "right"]].set_visible(False)
     legend_below(figure, grid[0, 0].get_legend_handles_labels()[0], columns=5)
     return figure
 

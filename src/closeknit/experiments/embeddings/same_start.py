@@ -10,29 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit.experiments.drawing import legend_below, new_figure
 from closeknit.experiments.embeddings.problems import (
     MINUS_COST,
     PAPERS,
     Model,
     Runs,
-    descend,
-    draw_histories,
     finished,
     methods,
-    random_start,
 )
-from closeknit.experiments.report import (
-    Section,
-    claim,
-    legend_below,
-    listed,
-    new_figure,
-    settled,
-    table,
-)
+from closeknit.experiments.report import Section, claim, listed, settled, table
 from closeknit.minimize import homotopy, minimize
 
-__all__ = ["SameStart", "figure_1", "runs_table", "same_start"]
+__all__ = ["SameStart", "figure_1", "minimum", "runs_table", "same_start"]
 
 SHARES = (1e-2, 1e-4, 1e-6)
 STARTS = ("minimum at 0.9 λ", "minimum shrunk by a tenth", "minimum with noise")
@@ -41,14 +31,7 @@ UNKNOWN = "the paper does not say where its start lies, and that decides"
 
 @dataclass(frozen=True)
 class SameStart(Runs):
-    """Runs of all methods on one model, from one start to one minimum.
-
-    Attributes
-    ----------
-    start : str
-    X : ndarray of shape (n_samples, 2)
-        The minimum.
-    """
+    """Runs of all methods on one model, from one start to the minimum X."""
 
     start: str
     X: NDArray[np.float64]
@@ -66,14 +49,8 @@ class SameStart(Runs):
 
     def cost(self, *labels: str, share: float = SHARES[1]) -> float:
         """Return the mean of a group's evaluations, those of SD− with the cost of its system."""
-        return float(
-            np.mean(
-                [
-                    self.reached(label, share) * (MINUS_COST if label == "SD−" else 1.0)
-                    for label in labels
-                ]
-            )
-        )
+        factors = [MINUS_COST if label == "SD−" else 1.0 for label in labels]
+        return float(np.mean([self.reached(label, share) for label in labels] @ np.diag(factors)))
 
     def distance(self, label: str) -> float:
         """Return the Procrustes disparity between where a method ends and the minimum."""
@@ -84,11 +61,13 @@ class SameStart(Runs):
 
 def minimum(model: Model) -> NDArray[np.float64]:
     """Return a minimum, found by homotopy."""
-    lams = model.lam * np.geomspace(1e-4, 1.0, 12)
-    start = random_start(model, 1e-4, seed=0)
-    options: dict[str, Any] = {"max_iter": 1000, "tol": 0.0, "gradient_tol": 0.0}
+    lams, start = model.lam * np.geomspace(1e-4, 1.0, 12), model.random_start(1e-4, seed=0)
     path = finished(homotopy(model.objective.at, lams, start, "spectral-lbfgs", max_iter=300))
-    return finished(minimize(model.problem, path.X, "spectral-lbfgs", **options)).X
+    return _polished(model, path.X).X
+
+
+def _polished(model: Model, X: NDArray[np.float64]) -> Any:
+    return finished(minimize(model.problem, X, "spectral-lbfgs", tol=0.0, gradient_tol=0.0))
 
 
 def same_start(model: Model, X: NDArray[np.float64], start: str, evaluations: int) -> SameStart:
@@ -97,16 +76,14 @@ def same_start(model: Model, X: NDArray[np.float64], start: str, evaluations: in
         smaller = model.objective.at(0.9 * model.lam)
         X0 = finished(minimize(smaller, X, "spectral-lbfgs", max_iter=500, tol=1e-12)).X
     else:
-        X0 = 0.9 * X if start == STARTS[1] else X + random_start(model, 0.05 * X.std(), seed=1)
+        X0 = 0.9 * X if start == STARTS[1] else X + model.random_start(0.05 * X.std(), seed=1)
     first = float(model.problem.value(X0))
     # The minimum that SD comes to from there; it is hardly ever another one than X.
-    all_methods = methods()
-    near = descend(model, X0, "SD", all_methods["SD"], evaluations)
-    best = finished(minimize(model.problem, near.X, "spectral-lbfgs", tol=0.0, gradient_tol=0.0))
+    best = _polished(model, model.descend(X0, "SD", methods()["SD"], min(evaluations, 1000)).X)
     until = best.value + 0.5 * SHARES[-1] * (first - best.value)
     runs = {
-        label: descend(model, X0, label, method, evaluations, until)
-        for label, method in all_methods.items()
+        label: model.descend(X0, label, method, evaluations, until)
+        for label, method in methods().items()
     }
     return SameStart(model.name, first, runs, start, best.X)
 
@@ -134,8 +111,7 @@ def figure_1(models: Sequence[Model], name: str, evaluations: int) -> Section:
 
 def runs_table(outcomes: Sequence[SameStart]) -> str:
     """Evaluations until so small a share of the decrease is left, by start."""
-    rows = []
-    pace = _pace(outcomes)
+    rows, pace = [], _pace(outcomes)
     for label in outcomes[0].runs:
         counts = [[o.reached(label, share) for share in SHARES] for o in outcomes]
         cells = [" / ".join("–" if np.isinf(n) else f"{n:.0f}" for n in row) for row in counts]
@@ -146,11 +122,10 @@ def runs_table(outcomes: Sequence[SameStart]) -> str:
 
 def _pace(outcomes: Sequence[SameStart]) -> dict[str, float]:
     """Seconds per evaluation over those of GD, whose direction costs nothing."""
+    runs = {label: [o.runs[label] for o in outcomes] for label in outcomes[0].runs}
     pace = {
-        label: float(
-            np.mean([o.runs[label].seconds / o.runs[label].n_evaluations for o in outcomes])
-        )
-        for label in outcomes[0].runs
+        label: sum(run.seconds for run in some) / sum(run.n_evaluations for run in some)
+        for label, some in runs.items()
     }
     return {label: value / pace["GD"] for label, value in pace.items()}
 
@@ -160,10 +135,9 @@ def draw(outcomes: Sequence[SameStart]) -> Any:
     shown = [o for o in outcomes if o.start == STARTS[1]]
     figure, grid = new_figure(len(shown), 2, width=4.8, height=3.2)
     for row, outcome in zip(grid, shown, strict=True):
-        lowest = outcome.lowest
-        span = abs(outcome.first - lowest)
+        span = abs(outcome.first - outcome.lowest)
         for axes, x in zip(row, ("iteration", "seconds"), strict=True):
-            draw_histories(axes, outcome.runs, x=x, above=lowest, x_scale="log")
+            outcome.draw(axes, x=x, above=outcome.lowest, x_scale="log")
             axes.set(yscale="log", ylabel="E − E*", ylim=(0.3e-6 * span, 2.0 * span))
             axes.set_title(f"{outcome.model}, {outcome.start}", fontsize="medium")
     legend_below(figure, grid[0, 0].lines, columns=5)
@@ -184,24 +158,27 @@ def _verdicts(outcomes: Sequence[SameStart]) -> str:
         counts = f"holds for {sum(cases)} of {len(cases)} pairs of a start and a share; "
         return claim(says, verdict, counts + numbers, UNKNOWN if verdict is None else "")
 
+    def in_order(o: SameStart, share: float) -> bool:
+        return all(a > b for a, b in pairwise(o.cost(*group, share=share) for group in groups))
+
     def ratios(slow: str, fast: str) -> str:
-        return f"evaluations of {slow} over those of {fast} to a share of 1e-4: " + each(
-            lambda o: o.cost(slow) / o.cost(fast), "{:.1f}"
-        )
+        numbers = each(lambda o: o.cost(slow) / o.cost(fast), "{:.1f}")
+        return f"evaluations of {slow} over those of {fast} to a share of 1e-4: {numbers}"
 
     def is_ten_times(o: SameStart, share: float) -> bool:
         slow, fast = o.cost("FP", share=share), o.cost("SD", share=share)
         return slow < np.inf and 10.0**0.5 < slow / fast < 10.0**1.5
 
-    relative = _pace(outcomes)
-    others = [label for label in PAPERS if label not in ("SD−", "GD")]
+    def fewest(o: SameStart) -> str:
+        counts = {label: o.reached(label, SHARES[0], "iteration") for label in PAPERS}
+        return f"{counts.pop('SD−'):.0f} and {min(counts.values()):.0f}"
+
+    pace = {label: value for label, value in _pace(outcomes).items() if label in PAPERS[1:]}
     return "\n".join(
         [
             judged(
                 "Runtimes order as GD ≫ (FP, DiagH) > (CG, SD−) > (L-BFGS, SD).",
-                lambda o, s: all(
-                    a > b for a, b in pairwise(o.cost(*group, share=s) for group in groups)
-                ),
+                in_order,
                 "mean evaluations of the groups to a share of 1e-4 (those of SD− times "
                 f"{MINUS_COST:.1f}, the paper's ratio on MNIST): "
                 + each(lambda o: ", ".join(f"{o.cost(*group):.0f}" for group in groups)),
@@ -220,13 +197,12 @@ def _verdicts(outcomes: Sequence[SameStart]) -> str:
             judged(
                 "SD−, with most of the Hessian, uses the fewest iterations of the paper's methods.",
                 lambda o, s: min(PAPERS, key=lambda d: o.reached(d, s, "iteration")) == "SD−",
-                "iterations of SD− and of the best other to a share of 1e-2: " + each(_fewest),
+                "iterations of SD− and of the best other to a share of 1e-2: " + each(fewest),
             ),
             claim(
                 "For all methods but SD− the direction costs less than the gradient.",
-                [relative[label] < 2.0 for label in others],
-                "seconds per evaluation over those of GD, whose direction costs nothing: "
-                + listed({label: relative[label] for label in (*others, "SD−")}, "{:.2f}"),
+                [value < 2.0 for label, value in pace.items() if label != "SD−"],
+                f"seconds per evaluation over those of GD: {listed(pace, '{:.2f}')}",
             ),
             judged(
                 "GD is the only method that does not reach the convergence value, even after "
@@ -236,9 +212,3 @@ def _verdicts(outcomes: Sequence[SameStart]) -> str:
             ),
         ]
     )
-
-
-def _fewest(outcome: SameStart) -> str:
-    counts = {label: outcome.reached(label, SHARES[0], "iteration") for label in PAPERS}
-    minus = counts.pop("SD−")
-    return f"{minus:.0f} and {min(counts.values()):.0f}"

@@ -145,7 +145,6 @@ def _draw(axes: Any, curves: Mapping[str, Curve], quantity: str) -> None:
         style = {"color": COLOURS[method], "marker": MARKERS[method], "ms": 4, "lw": 1.2}
         axes.plot(curve.sparsities, curve.values[quantity], label=method, **style)
     axes.set_xlabel("sparsity")
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _distance_verdicts(curves: Curves) -> str:

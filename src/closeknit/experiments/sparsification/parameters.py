@@ -41,7 +41,6 @@ def figure_3(problems: Sequence[Problem], perplexities: Sequence[int]) -> Sectio
             numbers[f"{problem.name}, {kind}:"] = "{:.3f} to {:.3f}, {:.3f} to {:.3f}".format(*ends)
         axes.set_title(problem.name, fontsize="medium")
         axes.set(xlabel="perplexity K", ylim=(0.0, None))
-        axes.spines[["top", "right"]].set_visible(False)
     grid[0, 0].set_ylabel("bandwidth σ")
     legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
     text = claim(
@@ -131,4 +130,3 @@ def _draw_lines(
     for colour, (name, (x, y)) in zip(PALETTE, lines.items(), strict=False):
         axes.plot(x, y, color=colour, label=name, **style)
     axes.set(xlabel=label, ylabel="sparsity", ylim=(0.0, 1.02))
-    axes.spines[["top", "right"]].set_visible(False)
