@@ -30,7 +30,8 @@ from closeknit.experiments.affinities.algorithm import (
     algorithm_1,
     starts_in_order,
 )
-from closeknit.experiments.report import legend_below, new_figure, plain_log_ticks, table
+from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
+from closeknit.experiments.report import table
 from closeknit.neighbors import Neighbors
 
 __all__ = ["FREE", "Trial", "draw", "orders_table", "seconds_to_solve", "try_methods"]
@@ -40,13 +41,7 @@ PERPLEXITY = 30.0
 N_NEIGHBORS = 250
 SEED = 0
 REPEATS = 3
-_COLOURS = dict(
-    zip(
-        (*METHODS, *FREE),
-        ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00"),
-        strict=True,
-    )
-)
+_COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00")
 
 
 @dataclass(frozen=True)
@@ -159,25 +154,24 @@ def orders_table(trial: Trial) -> str:
 def draw(trials: Sequence[Trial]) -> Any:
     """A row for each data set: seconds, iterations, and points converged by iterations."""
     figure, grid = new_figure(len(trials), 3, width=4.0, height=2.9)
+    most = np.arange(1, 13)
     for (seconds, iterations, converged), trial in zip(grid, trials, strict=True):
-        for finder in METHODS:
-            style = {"color": _COLOURS[finder], "marker": "o", "lw": 0.7, "ms": 4}
-            orders = trial.orders
+        orders = trial.orders
+        for finder, colour in zip(METHODS, _COLOURS, strict=False):
+            style = {"color": colour, "marker": "o", "lw": 0.7, "ms": 4}
             seconds.plot(orders, [trial.seconds[finder, o] for o in orders], label=finder, **style)
             iterations.plot(orders, [trial.iterations(finder, o) for o in orders], **style)
-            most = np.arange(1, 13)
             counts = trial.counts[finder, "MST"].iterations
-            reached = [np.mean(counts <= count) for count in most]
-            converged.plot(most, reached, color=_COLOURS[finder], lw=1.6)
-        for finder in FREE:
-            style = {"color": _COLOURS[finder], "lw": 1.2, "ls": "--"}
+            converged.plot(most, [np.mean(counts <= count) for count in most], color=colour)
+        for finder, colour in zip(FREE, _COLOURS[3:], strict=True):
+            style = {"color": colour, "lw": 1.2, "ls": "--"}
             seconds.axhline(trial.seconds[finder, ""], label=finder, **style)
             iterations.axhline(trial.passes[finder], **style)
-        seconds.set(yscale="log", ylabel="seconds of one thread")
-        iterations.set(yscale="log", ylabel="iterations per point")
-        converged.set(xlabel="iterations", ylabel="share converged (MST)")
         iterations.set_title(f"{trial.name}, n = {trial.n_samples:,}", fontsize="medium")
-        for axes in (seconds, iterations):
+        converged.set(xlabel="iterations", ylabel="share converged (MST)")
+        labels = ("seconds of one thread", "iterations per point")
+        for axes, label in zip((seconds, iterations), labels, strict=True):
+            axes.set(yscale="log", ylabel=label)
             plain_log_ticks(axes.yaxis)
             axes.tick_params(axis="x", rotation=35)
     legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])

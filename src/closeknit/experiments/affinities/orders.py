@@ -16,7 +16,8 @@ from closeknit.affinities import (
     solve_bandwidths,
 )
 from closeknit.experiments.affinities.methods import N_NEIGHBORS, PERPLEXITY, SEED
-from closeknit.experiments.report import Section, claim, listed, new_figure
+from closeknit.experiments.drawing import new_figure
+from closeknit.experiments.report import Section, claim, listed
 from closeknit.neighbors import find_neighbors
 from closeknit.plotting import plot_embedding
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from closeknit.affinities import Bandwidths
 from closeknit.experiments.affinities.steps import PICTURE
 from closeknit.experiments.data import Points
-from closeknit.experiments.report import Section, claim, new_figure
+from closeknit.experiments.drawing import new_figure
+from closeknit.experiments.report import Section, claim
 from closeknit.plotting import plot_sigmas
 
 __all__ = ["figure_5", "measures"]

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from closeknit.affinities import Bandwidths, bandwidth_bounds
 from closeknit.experiments.affinities.algorithm import METHODS, Counts, algorithm_1
-from closeknit.experiments.report import Section, claim, legend_below, listed, new_figure, table
+from closeknit.experiments.drawing import legend_below, new_figure
+from closeknit.experiments.report import Section, claim, listed, table
 from closeknit.neighbors import Neighbors
 from closeknit.plotting import plot_entropy
 

@@ -50,7 +50,7 @@ class SameStart(Runs):
     def cost(self, *labels: str, share: float = SHARES[1]) -> float:
         """Return the mean of a group's evaluations, those of SD− with the cost of its system."""
         factors = [MINUS_COST if label == "SD−" else 1.0 for label in labels]
-        return float(np.mean([self.reached(label, share) for label in labels] @ np.diag(factors)))
+        return float(np.mean(np.multiply([self.reached(d, share) for d in labels], factors)))
 
     def distance(self, label: str) -> float:
         """Return the Procrustes disparity between where a method ends and the minimum."""

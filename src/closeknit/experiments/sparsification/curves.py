@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.experiments.report import Section, claim, legend_below, listed, new_figure
+from closeknit.experiments.drawing import legend_below, new_figure
+from closeknit.experiments.report import Section, claim, listed
 from closeknit.experiments.sparsification.graphs import OURS
 from closeknit.experiments.sparsification.problems import EQUATIONS, PROGRAM, SEED, Problem
 from closeknit.graphs import compare, laplacian, sparsity

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from closeknit.experiments.report import Section, claim, listed, new_figure
+from closeknit.experiments.drawing import new_figure
+from closeknit.experiments.report import Section, claim, listed
 from closeknit.experiments.sparsification.problems import Problem
 from closeknit.graphs import connected_components, sparsity
 
