@@ -123,8 +123,8 @@ def figure_6_claims(trials: Sequence[Trial]) -> list[str]:
             "On text MST does almost as badly as the random order, but D_K does not: it is only "
             "22 % slower than the oracle.",
             None,
-            f"Euler: {listed(euler[text.name], '{:.2f}')}; D_K takes {on_text:+.0%} of the oracle's "
-            "seconds more",
+            f"Euler: {listed(euler[text.name], '{:.2f}')}; seconds of D_K beside the "
+            f"oracle's {on_text:+.0%}",
             STANDS_IN,
         ),
         claim(

@@ -17,72 +17,73 @@ from closeknit.experiments.sparsification.problems import EQUATIONS, PROGRAM, SE
 from closeknit.graphs import compare, laplacian, sparsity
 from closeknit.plotting import PALETTE
 
-__all__ = ["Curve", "accuracy", "evaluate", "figure_6", "figure_7"]
+__all__ = ["Curve", "accuracy", "curves_of", "figure_6", "figure_7"]
 
 VIEWERS = "viewers"
+ENTROPIC = (EQUATIONS, PROGRAM)
 #: Scale of the reference graph in figures 6 and 7 of the report.
 DISTANCE_SCALE, CLUSTER_SCALE = 0.8, 0.3
 #: Exponent of σ in the affinities of figure 7 in the report's program.
 CLUSTER_POWER = 1.7
 N_EIGENVECTORS = 20
-MARKERS = {"KNN": "o", EQUATIONS: "s", PROGRAM: "D", VIEWERS: "^"}
-COLOURS = dict(zip(MARKERS, PALETTE, strict=False))
 #: What the report's program printed for D₂ of nearest neighbours, k = 35, 70, ….
 PRINTED_D2 = (10311.0, 2329.8, 493.4, 93.5, 18.5)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One sparsifier over a range of sparsities, the largest first."""
+    """One sparsifier over a range of sparsities, the largest first; a row for each quantity."""
 
     sparsities: NDArray[np.float64]
-    values: Mapping[str, NDArray[np.float64]]
+    values: NDArray[np.float64]
 
-    def at(self, quantity: str, sparsities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a quantity at other sparsities, interpolated; NaN outside."""
-        x, y = self.sparsities[::-1], self.values[quantity][::-1]
-        return np.interp(sparsities, x, y, left=np.nan, right=np.nan)
+    def below(self, other: Curve, quantity: int) -> tuple[int, int]:
+        """At how many sparsities of another curve this one is lower, and of how many it reaches."""
+        at = np.interp(
+            other.sparsities,
+            self.sparsities[::-1],
+            self.values[quantity, ::-1],
+            left=np.nan,
+            right=np.nan,
+        )
+        known = np.isfinite(at)
+        return int((at < other.values[quantity])[known].sum()), int(known.sum())
 
 
 Curves = Mapping[str, Mapping[str, Curve]]
 
 
-def sparser_graphs(
-    problem: Problem, perplexities: Sequence[int], scale: float, power: float = 2.0
-) -> dict[str, list[Any]]:
-    """Return graphs of each sparsifier, the sparsest first: k = 3.5 K neighbours, as there."""
-    ks = [min(round(3.5 * K), len(problem.X) - 2) for K in perplexities]
-    found = {"KNN": [problem.nearest(k, scale) for k in ks]}
-    found[EQUATIONS] = [problem.entropic(K) for K in perplexities]
-    found[PROGRAM] = [problem.entropic(K, PROGRAM, power) for K in perplexities]
-    levels = [sparsity(graph) for graph in found["KNN"]]
-    votes = sorted({problem.votes_for(level) for level in [0.98, *levels]})
-    found[VIEWERS] = [problem.with_fewer_votes(count, scale) for count in votes]
-    return found
-
-
-def evaluate(
+def curves_of(
     problem: Problem,
-    graphs: Mapping[str, Sequence[Any]],
-    measure: Callable[[Problem, Sequence[Any]], Mapping[str, NDArray[np.float64]]],
+    perplexities: Sequence[int],
+    scale: float,
+    measure: Callable[[Problem, Sequence[Any]], NDArray[np.float64]],
+    power: float = 2.0,
 ) -> dict[str, Curve]:
-    """Measure the graphs of each sparsifier."""
+    """Measure graphs of each sparsifier, the sparsest first: k = 3.5 K neighbours, as there."""
+    ks = [min(round(3.5 * K), len(problem.X) - 2) for K in perplexities]
+    graphs = {"KNN": [problem.nearest(k, scale) for k in ks]}
+    graphs[EQUATIONS] = [problem.entropic(K) for K in perplexities]
+    graphs[PROGRAM] = [problem.entropic(K, PROGRAM, power) for K in perplexities]
+    levels = [0.98, *map(sparsity, graphs["KNN"])]
+    votes = sorted({problem.votes_for(level) for level in levels})
+    graphs[VIEWERS] = [problem.with_fewer_votes(count, scale) for count in votes]
     return {
-        method: Curve(np.array([sparsity(graph) for graph in some]), measure(problem, some))
+        method: Curve(np.array(list(map(sparsity, some))), measure(problem, some))
         for method, some in graphs.items()
     }
 
 
-def distances(problem: Problem, graphs: Sequence[Any]) -> dict[str, NDArray[np.float64]]:
+def distances(problem: Problem, graphs: Sequence[Any]) -> NDArray[np.float64]:
     """D₁ and D₂ from the reference."""
     reference = problem.gaussian(DISTANCE_SCALE)
     rows = compare(graphs, reference=reference, n_eigenvectors=N_EIGENVECTORS)
-    return {"D₁": np.array([row.d1 for row in rows]), "D₂": np.array([row.d2 for row in rows])}
+    return np.array([[row.d1, row.d2] for row in rows]).T
 
 
-def accuracies(problem: Problem, graphs: Sequence[Any]) -> dict[str, NDArray[np.float64]]:
+def accuracies(problem: Problem, graphs: Sequence[Any]) -> NDArray[np.float64]:
     """Accuracy of spectral clustering."""
-    return {"accuracy": np.array([accuracy(graph, problem.y) for graph in graphs])}
+    return np.array([[accuracy(graph, problem.y) for graph in graphs]])
 
 
 def accuracy(graph: Any, y: NDArray[Any]) -> float:
@@ -100,23 +101,31 @@ def accuracy(graph: Any, y: NDArray[Any]) -> float:
     return float(counts[linear_sum_assignment(-counts)].sum() / len(y))
 
 
+def _draw(curves: Curves, quantities: Sequence[str]) -> tuple[Any, Any]:
+    figure, grid = new_figure(len(quantities), len(curves))
+    for row, quantity in enumerate(quantities):
+        for axes, (name, found) in zip(grid[row], curves.items(), strict=True):
+            for (method, curve), colour, marker in zip(
+                found.items(), PALETTE, "osD^", strict=False
+            ):
+                style = {"color": colour, "marker": marker, "ms": 4, "lw": 1.2}
+                axes.plot(curve.sparsities, curve.values[row], label=method, **style)
+            axes.set_xlabel("sparsity")
+            axes.set_title(f"{name}: {quantity}", fontsize="medium")
+    legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
+    return figure, grid
+
+
 def figure_6(problems: Sequence[Problem], perplexities: Sequence[int]) -> Section:
     """D₁ above, D₂ below."""
     curves = {
-        problem.name: evaluate(
-            problem, sparser_graphs(problem, perplexities, DISTANCE_SCALE), distances
-        )
+        problem.name: curves_of(problem, perplexities, DISTANCE_SCALE, distances)
         for problem in problems
     }
-    figure, grid = new_figure(2, len(curves))
-    for row, quantity in zip(grid, ("D₁", "D₂"), strict=True):
-        for axes, (name, found) in zip(row, curves.items(), strict=True):
-            _draw(axes, found, quantity)
-            axes.set_title(f"{name}: {quantity}", fontsize="medium")
-            axes.set_yscale("log")
-    legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
-    rows = _program_d2(problems[0], len(PRINTED_D2))
-    pairs = zip(rows, PRINTED_D2, strict=False)
+    figure, grid = _draw(curves, ("D₁", "D₂"))
+    for axes in grid.flat:
+        axes.set_yscale("log")
+    pairs = zip(program_d2(problems[0]), PRINTED_D2, strict=True)
     text = (
         f"The reference is exp(−d²/{DISTANCE_SCALE:g}²); D₁ is taken over all eigenvalues, D₂ over "
         f"{N_EIGENVECTORS} eigenvectors. The report's program takes rows instead of columns of the "
@@ -128,55 +137,48 @@ def figure_6(problems: Sequence[Problem], perplexities: Sequence[int]) -> Sectio
     return Section([text, _distance_verdicts(curves)], figure)
 
 
-def _program_d2(problem: Problem, count: int) -> list[float]:
+def program_d2(problem: Problem) -> list[float]:
     """D₂ of nearest neighbours by rows of the matrix of eigenvectors, one end's edges only."""
     A = problem.gaussian(DISTANCE_SCALE).toarray()
     L = laplacian(A).toarray()
     rows = np.linalg.eigh(L)[1][-N_EIGENVECTORS:]
     found = []
-    for k in 35 * np.arange(1, count + 1):
+    for k in 35 * np.arange(1, len(PRINTED_D2) + 1):
         kept = np.where(np.sort(A, axis=1)[:, [-k]] > A, 0.0, A)
         sparser = np.diag(kept.sum(axis=0)) - kept
         found.append(float((np.einsum("ij,jk,ik->i", rows, L - sparser, rows) ** 2).sum()))
     return found
 
 
-def _draw(axes: Any, curves: Mapping[str, Curve], quantity: str) -> None:
-    for method, curve in curves.items():
-        style = {"color": COLOURS[method], "marker": MARKERS[method], "ms": 4, "lw": 1.2}
-        axes.plot(curve.sparsities, curve.values[quantity], label=method, **style)
-    axes.set_xlabel("sparsity")
-
-
 def _distance_verdicts(curves: Curves) -> str:
-    stable = ("KNN", EQUATIONS, PROGRAM)
     lines = []
-    for quantity in ("D₁", "D₂"):
+    for row, quantity in enumerate(("D₁", "D₂")):
         growing = {
-            f"{name}, {method}:": curves[name][method].values[quantity][::-1]
-            for name in curves
-            for method in stable
+            f"{name}, {method}:": found[method].values[row, ::-1]
+            for name, found in curves.items()
+            for method in ("KNN", *ENTROPIC)
         }
-        lines.append(
+        ends = {name: f"{values[0]:.3g} to {values[-1]:.3g}" for name, values in growing.items()}
+        wins = {
+            f"{name}, {method}:": found["KNN"].below(found[method], row)
+            for name, found in curves.items()
+            for method in ENTROPIC
+        }
+        lines += [
             claim(
                 f"{quantity} grows with the sparsity.",
                 [bool((np.diff(values) >= 0.0).all()) for values in growing.values()],
-                "judged at every step; first to last "
-                + listed({k: f"{v[0]:.3g} to {v[-1]:.3g}" for k, v in growing.items()}),
-            )
-        )
-        for method in (EQUATIONS, PROGRAM):
-            wins = {name: _wins(found, method, quantity) for name, found in curves.items()}
-            lines.append(
-                claim(
-                    f"Nearest neighbours have a smaller {quantity} than entropic affinities"
-                    f"{' (by the report’s program)' if method == PROGRAM else ''}.",
-                    [won == tried for won, tried in wins.values()],
-                    "at as many of the sparsities: "
-                    + listed({name: f"{a} of {b}" for name, (a, b) in wins.items()}),
-                )
-            )
-    viewers = {name: found[VIEWERS].values["D₁"] for name, found in curves.items()}
+                f"judged at every step; from the densest to the sparsest {listed(ends)}",
+            ),
+            claim(
+                f"Nearest neighbours have a smaller {quantity} than entropic affinities.",
+                [won == tried for won, tried in wins.values()],
+                "at as many of the sparsities that both have: "
+                + listed({name: f"{won} of {tried}" for name, (won, tried) in wins.items()}),
+            ),
+        ]
+    viewers = {name: found[VIEWERS].values[0] for name, found in curves.items()}
+    nearest = {name: found["KNN"].values[1, :4] for name, found in curves.items()}
     lines += [
         claim(
             "D₁ of viewers falls when the sparsity gets close to 1; else they are almost as good "
@@ -190,40 +192,23 @@ def _distance_verdicts(curves: Curves) -> str:
             "Distances grow exponentially once the sparsity is close to 90 %.",
             None,
             "D₂ of nearest neighbours, the sparsest first: "
-            + listed({name: _first(found["KNN"]) for name, found in curves.items()}),
+            + listed({name: ", ".join(f"{x:.3g}" for x in v) for name, v in nearest.items()}),
             "the report gives no measure",
         ),
     ]
     return "\n".join(lines)
 
 
-def _wins(found: Mapping[str, Curve], method: str, quantity: str) -> tuple[int, int]:
-    """At how many sparsities of a method nearest neighbours are nearer, and of how many."""
-    other = found[method]
-    ours = found["KNN"].at(quantity, other.sparsities)
-    known = np.isfinite(ours)
-    return int((ours[known] < other.values[quantity][known]).sum()), int(known.sum())
-
-
-def _first(curve: Curve) -> str:
-    pairs = zip(curve.sparsities, curve.values["D₂"], strict=True)
-    return ", ".join(f"{value:.3g} at {level:.0%}" for level, value in list(pairs)[:4])
-
-
 def figure_7(problems: Sequence[Problem], perplexities: Sequence[int]) -> Section:
     """Clustering."""
-    curves, complete = {}, {}
-    for problem in problems:
-        graphs = sparser_graphs(problem, perplexities, CLUSTER_SCALE, CLUSTER_POWER)
-        curves[problem.name] = evaluate(problem, graphs, accuracies)
-        complete[problem.name] = accuracy(problem.gaussian(CLUSTER_SCALE), problem.y)
-    figure, grid = new_figure(1, len(curves))
-    for axes, (name, found) in zip(grid[0], curves.items(), strict=True):
-        _draw(axes, found, "accuracy")
+    curves = {
+        problem.name: curves_of(problem, perplexities, CLUSTER_SCALE, accuracies, CLUSTER_POWER)
+        for problem in problems
+    }
+    complete = {p.name: accuracy(p.gaussian(CLUSTER_SCALE), p.y) for p in problems}
+    figure, grid = _draw(curves, ("accuracy",))
+    for axes in grid.flat:
         axes.set_ylim(0.45, 1.03)
-        axes.set_title(name, fontsize="medium")
-    grid[0, 0].set_ylabel("clustering accuracy")
-    legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
     text = (
         f"The reference is exp(−d²/{CLUSTER_SCALE:g}²), and scikit-learn's spectral clustering has "
         f"an accuracy of {listed(complete, '{:.3f}')} on it. The report's program takes "
@@ -233,53 +218,36 @@ def figure_7(problems: Sequence[Problem], perplexities: Sequence[int]) -> Sectio
 
 
 def _cluster_verdicts(curves: Curves, complete: Mapping[str, float]) -> str:
-    means = {
-        name: {method: curve.values["accuracy"].mean() for method, curve in found.items()}
-        for name, found in curves.items()
-    }
-    as_good = {
-        name: {
-            method: int((curve.values["accuracy"] >= complete[name]).sum())
-            for method, curve in found.items()
-        }
-        for name, found in curves.items()
-    }
-
-    def each(values: Mapping[str, Mapping[str, float]], pattern: str) -> str:
-        return listed(
-            {
-                f"{name}:": ", ".join(f"{m} {pattern.format(v)}" for m, v in one.items())
-                for name, one in values.items()
-            }
-        )
-
+    means, as_good = {}, {}
+    for name, found in curves.items():
+        for method, curve in found.items():
+            means[name, method] = curve.values.mean()
+            as_good[name, method] = int((curve.values >= complete[name]).sum())
+    pairs = [(name, method) for name in curves for method in ENTROPIC]
+    numbers = {f"{n}, {m}:": f"{means[n, m]:.3f} ({as_good[n, m]})" for n, m in means}
     return "\n".join(
         [
             claim(
                 "Nearest neighbours cluster better than entropic affinities.",
-                [one["KNN"] >= one[m] for one in means.values() for m in (EQUATIONS, PROGRAM)],
-                f"mean accuracy over the sparsities: {each(means, '{:.3f}')}",
+                [means[name, "KNN"] >= means[name, method] for name, method in pairs],
+                "mean accuracy over the sparsities (and at how many it is as high as on the "
+                f"reference): {listed(numbers)}",
             ),
             claim(
                 "Entropic affinities cluster very well at a suitable sparsity (as well as the "
                 "reference).",
-                [one[m] > 0 for one in as_good.values() for m in (EQUATIONS, PROGRAM)],
-                f"at as many sparsities as well as the reference: {each(as_good, '{}')}",
+                [as_good[pair] > 0 for pair in pairs],
+                "the same numbers",
             ),
             claim(
                 "On moons and blobs they do so at more sparsities than on circles.",
-                [
-                    as_good[name][m] > as_good["circles"][m]
-                    for name in curves
-                    if name != "circles"
-                    for m in (EQUATIONS, PROGRAM)
-                ],
-                "see the numbers above",
+                [as_good[n, m] > as_good["circles", m] for n, m in pairs if n != "circles"],
+                "the same numbers",
             ),
             claim(
                 "Viewers have a really narrow window of good sparsities.",
                 None,
-                "see the numbers above",
+                "the same numbers",
                 OURS,
             ),
         ]

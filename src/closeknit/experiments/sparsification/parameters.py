@@ -56,21 +56,14 @@ def figure_3(problems: Sequence[Problem], perplexities: Sequence[int]) -> Sectio
 def figure_4(problems: Sequence[Problem], perplexities: Sequence[int]) -> Section:
     """Sparsity by the number of neighbours and by the entropy."""
     figure, grid = new_figure(1, 2, width=4.5)
-    neighbors = range(35, 351, 35)
-    entropies = np.log2(perplexities)
-    by_k, by_entropy, curves = {}, {}, {}
+    neighbors, entropies = range(35, 351, 35), np.log2(perplexities)
+    by_k, by_entropy = {}, {}
     for problem in problems:
-        values = [sparsity(problem.nearest(k, 0.5)) for k in neighbors]
-        by_k[problem.name] = (neighbors, values)
-        for kind in (EQUATIONS, PROGRAM):
-            curves[kind] = [_one_sided(problem, K, kind) for K in perplexities]
-        by_entropy[problem.name] = (entropies, curves[EQUATIONS])
-        if problem.name == "circles":
-            by_entropy["circles, report's program"] = (entropies, curves[PROGRAM])
-            printed = [
-                f"{ours:.3f} ({theirs:.3f})"
-                for ours, theirs in zip(curves[PROGRAM], PRINTED, strict=False)
-            ]
+        by_k[problem.name] = (neighbors, [sparsity(problem.nearest(k, 0.5)) for k in neighbors])
+        ours = [_one_sided(problem, K, EQUATIONS) for K in perplexities]
+        by_entropy[problem.name] = (entropies, ours)
+    program = [_one_sided(problems[0], K, PROGRAM) for K in perplexities]
+    by_entropy[f"{problems[0].name}, report's program"] = (entropies, program)
     _draw_lines(grid[0, 0], by_k, "nearest neighbours k", marker=".")
     _draw_lines(grid[0, 1], by_entropy, "entropy log₂ K", marker=".")
     legend_below(figure, grid[0, 1].get_legend_handles_labels()[0])
@@ -80,15 +73,16 @@ def figure_4(problems: Sequence[Problem], perplexities: Sequence[int]) -> Sectio
     ]
     text = (
         f"Edges below {THRESHOLD:g} count as dropped. The report's program mixes exp(−2βd²) and "
-        "exp(−βd²) in F and takes exp(−d²/σ²) for the affinity, which is exp(−2βd²). Its "
-        f"sparsities on circles for K = 10, 20, … with ours by its formulas first: {', '.join(printed)}. "
-        "Its random numbers are those of another version of scikit-learn."
+        "exp(−βd²) in F and takes exp(−d²/σ²) for the affinity, which is exp(−2βd²). On circles it "
+        f"printed, for K = 10, 20, …, {', '.join(map(str, PRINTED))}; by its formulas we get, for K "
+        f"= {', '.join(f'{K}: {s:.3f}' for K, s in zip(perplexities, program, strict=True))}. Its "
+        "random numbers are those of another version of scikit-learn."
     )
+    reasons = ("by construction, if edges are counted at one end", "the report gives no measure")
     verdicts = [
-        claim(f"Sparsity falls {how} with {what}.", None, f"R² of a straight line: {fit}", reason)
-        for how, what, fit, reason in (
-            ("linearly", "k", fits[0], "by construction, if edges are counted for one end"),
-            ("quasi-linearly", "the entropy", fits[1], "the report gives no measure"),
+        claim(f"Sparsity falls {how}.", None, f"R² of a straight line: {fit}", because)
+        for how, fit, because in zip(
+            ("linearly with k", "quasi-linearly with the entropy"), fits, reasons, strict=True
         )
     ]
     return Section([text, "\n".join(verdicts)], figure)
