@@ -8,6 +8,7 @@ function ``sections(quick, data)``, which gives for each heading a function that
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
@@ -65,6 +66,7 @@ def reproduce(
     Traceback (most recent call last):
     ValueError: there is no experiment 'chemistry'; choose one of affinities, embeddings, ...
     """
+    from closeknit.exceptions import NoBandwidthWarning
     from closeknit.experiments.report import Report, key
     from closeknit.progress import listening, shown
 
@@ -83,8 +85,10 @@ def reproduce(
     if data is None and experiment.NEEDS_DATA and not quick:
         because = "a run on data that stand in for the paper's"
     report = Report(Path(out), name, *texts, because=because, kept=kept)
-    # Bars of the many small fits would only distract from the text.
-    with shown(verbose), listening(None):
+    # Bars of the many small fits would only distract from the text, as would pixels that have many
+    # equals, again and again.
+    with shown(verbose), listening(None), warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoBandwidthWarning)
         for heading, make in sections.items():
             if not only or key(heading) in only:
                 report.add(heading, make)

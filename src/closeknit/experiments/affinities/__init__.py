@@ -12,14 +12,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
 
 from closeknit.affinities import Bandwidths, solve_bandwidths
-from closeknit.exceptions import NoBandwidthWarning
 from closeknit.experiments import data as sets
 from closeknit.experiments.affinities import claims, methods
 from closeknit.experiments.affinities.methods import N_NEIGHBORS, PERPLEXITY
@@ -28,7 +26,7 @@ from closeknit.experiments.affinities.pixels import figure_5
 from closeknit.experiments.affinities.rules import figure_1
 from closeknit.experiments.affinities.steps import figure_2, figure_3
 from closeknit.experiments.data import Points
-from closeknit.experiments.report import Section, table
+from closeknit.experiments.report import Section, listed
 from closeknit.neighbors import Neighbors, find_neighbors
 
 __all__ = ["INTRODUCTION", "NEEDS_DATA", "TITLE", "Scale", "sections"]
@@ -100,7 +98,7 @@ def sections(quick: bool, data: Path | None) -> dict[str, Callable[[], Section]]
         points, _, solution = photograph()
         return figure_5(points, solution, PERPLEXITY)
 
-    found: dict[str, Callable[[], Section]] = {
+    return {
         "Figure 1: three rules": three_rules,
         "Figure 2: one root": lambda: figure_2(*photograph()[1:], PERPLEXITY),
         "Figure 3: bounds": lambda: figure_3(*photograph()[1:], PERPLEXITY),
@@ -108,23 +106,10 @@ def sections(quick: bool, data: Path | None) -> dict[str, Callable[[], Section]]
         "Figure 5: a photograph": pixels,
         "Figure 6: methods and orders": lambda: _figure_6(*photograph()[:2], data, scale.n_full),
     }
-    return {heading: _without_warnings(make) for heading, make in found.items()}
 
 
-def _without_warnings(make: Callable[[], Section]) -> Callable[[], Section]:
-    """Pictures have pixels with many equals, and each experiment would say so again."""
-
-    @wraps(make)
-    def quietly() -> Section:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoBandwidthWarning)
-            return make()
-
-    return quietly
-
-
-def _neighbors(points: Points, n_neighbors: int = N_NEIGHBORS) -> Neighbors:
-    return find_neighbors(points.X, n_neighbors, metric=points.metric, neighbors="exact")
+def _neighbors(points: Points) -> Neighbors:
+    return find_neighbors(points.X, N_NEIGHBORS, metric=points.metric, neighbors="exact")
 
 
 def _figure_6(points: Points, near: Neighbors, data: Path | None, n_full: int) -> Section:
@@ -144,15 +129,11 @@ def _figure_6(points: Points, near: Neighbors, data: Path | None, n_full: int) -
         "distances.",
     ]
     for trial in trials:
-        free = [
-            [finder, f"{passes:.2f}", f"{trial.seconds[finder, '']:.2f}"]
-            for finder, passes in trial.passes.items()
-        ]
+        free = {f: f"{n:.2f} / {trial.seconds[f, '']:.2f}" for f, n in trial.passes.items()}
         parts += [
             f"### {trial.name}: n = {trial.n_samples:,}",
             methods.orders_table(trial),
-            "Without an order, passes and seconds; *auto* is the library's own choice:",
-            table(["method", "passes", "seconds"], free),
+            f"Without an order, passes / seconds: {listed(free)}, the library's choice.",
         ]
     trees, verdict = claims.tree_table(near_digits)
     wide = sets.digits() if data is None else sets.mnist(data, 20_000)

@@ -101,7 +101,7 @@ def try_methods(name: str, found: Neighbors, shape: tuple[int, int] | None = Non
     problem = RowProblem(found.sq_distances, np.array([PERPLEXITY]), found.indices)
     good = best.converged
     rows = np.ascontiguousarray(found.sq_distances[good], dtype=np.float64)
-    counts, seconds, passes = {}, {("auto", ""): auto_seconds}, {"auto": best.evaluations.mean()}
+    counts, seconds, passes = {}, {}, {}
     for label, order in orders.items():
         starts = starts_in_order(order, problem, best.betas)[good]
         for finder in METHODS:
@@ -110,6 +110,7 @@ def try_methods(name: str, found: Neighbors, shape: tuple[int, int] | None = Non
     for finder in FREE:
         solution, seconds[finder, ""] = timed(finder, MiddleOfBounds())
         passes[finder] = float(solution.evaluations.mean())
+    seconds["auto", ""], passes["auto"] = auto_seconds, float(best.evaluations.mean())
     return Trial(name, len(best.betas), counts, seconds, passes)
 
 

@@ -74,8 +74,8 @@ def figure_4(problems: Sequence[Problem], perplexities: Sequence[int]) -> Sectio
     text = (
         f"Edges below {THRESHOLD:g} count as dropped. The report's program mixes exp(−2βd²) and "
         "exp(−βd²) in F and takes exp(−d²/σ²) for the affinity, which is exp(−2βd²). On circles it "
-        f"printed, for K = 10, 20, …, {', '.join(map(str, PRINTED))}; by its formulas we get, for K "
-        f"= {', '.join(f'{K}: {s:.3f}' for K, s in zip(perplexities, program, strict=True))}. Its "
+        f"printed, for K = 10, 20, …, {', '.join(map(str, PRINTED))}; by its formulas we get "
+        f"{', '.join(f'{K}: {s:.3f}' for K, s in zip(perplexities, program, strict=True))}. Its "
         "random numbers are those of another version of scikit-learn."
     )
     reasons = ("by construction, if edges are counted at one end", "the report gives no measure")
