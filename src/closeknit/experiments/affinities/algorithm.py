@@ -40,6 +40,10 @@ class Counts:
         """Both together."""
         return self.steps + self.bisections
 
+    def within(self, most: int) -> float:
+        """Return the share of starts from which so many iterations are enough."""
+        return float(np.mean(self.iterations <= most))
+
     @property
     def bisected(self) -> float:
         """The share of starts from which there are bisections."""

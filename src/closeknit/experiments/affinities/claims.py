@@ -32,11 +32,11 @@ def figure_6_claims(trials: Sequence[Trial]) -> list[str]:
         for f, o in digits.seconds
         if o in ("", "D_K")
     }
-    few = {f"{f}, {o}": np.mean(counts[f, o].iterations <= 2) for f, o in best if f != "newton"}
+    few = {f"{f}, {o}": counts[f, o].within(2) for f, o in best if f != "newton"}
     extra = {f"{f}, {order}": mean[order][f] - mean["D_K"][f] for f, order in worst}
     bisected = {f"{f}, {order}": counts[f, order].bisected for f, order in worst}
     half = settled(0.45 <= share < 0.55 for share in bisected.values())
-    twice = float(np.mean(counts["euler", "oracle"].iterations > 1))
+    twice = 1.0 - counts["euler", "oracle"].within(1)
     ratios = {f"{f}, {o}": digits.seconds[f, o] / digits.seconds[f, "oracle"] for f, o in best}
     euler = {
         trial.name: {order: trial.iterations("euler", order) for order in trial.orders}

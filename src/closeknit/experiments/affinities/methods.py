@@ -155,15 +155,15 @@ def orders_table(trial: Trial) -> str:
 def draw(trials: Sequence[Trial]) -> Any:
     """A row for each data set: seconds, iterations, and points converged by iterations."""
     figure, grid = new_figure(len(trials), 3, width=4.0, height=2.9)
-    most = np.arange(1, 13)
+    most = range(1, 13)
     for (seconds, iterations, converged), trial in zip(grid, trials, strict=True):
         orders = trial.orders
         for finder, colour in zip(METHODS, _COLOURS, strict=False):
             style = {"color": colour, "marker": "o", "lw": 0.7, "ms": 4}
             seconds.plot(orders, [trial.seconds[finder, o] for o in orders], label=finder, **style)
             iterations.plot(orders, [trial.iterations(finder, o) for o in orders], **style)
-            counts = trial.counts[finder, "MST"].iterations
-            converged.plot(most, [np.mean(counts <= count) for count in most], color=colour)
+            counts = trial.counts[finder, "MST"]
+            converged.plot(most, [counts.within(count) for count in most], color=colour)
         for finder, colour in zip(FREE, _COLOURS[3:], strict=True):
             style = {"color": colour, "lw": 1.2, "ls": "--"}
             seconds.axhline(trial.seconds[finder, ""], label=finder, **style)

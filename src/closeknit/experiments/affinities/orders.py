@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from closeknit.affinities import (
     Density,
     MinimumSpanningTree,
+    Order,
     RandomOrder,
     RowProblem,
     Traversal,
@@ -32,7 +33,11 @@ def figure_4(n_samples: int = 1000) -> Section:
     found = find_neighbors(X, N_NEIGHBORS, neighbors="exact")
     d = found.sq_distances
     problem = RowProblem(d, np.array([PERPLEXITY]), found.indices)
-    orders = {"D_K": Density(), "MST": MinimumSpanningTree(), "random": RandomOrder(SEED)}
+    orders: dict[str, Order] = {
+        "D_K": Density(),
+        "MST": MinimumSpanningTree(),
+        "random": RandomOrder(SEED),
+    }
     plans = {name: order.plan(problem) for name, order in orders.items()}
     betas, distances = solve_bandwidths(d, PERPLEXITY).betas, np.sqrt(d[:, int(PERPLEXITY) - 1])
     jumps = {name: mean_jump(betas, plan) for name, plan in plans.items()}

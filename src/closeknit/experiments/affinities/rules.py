@@ -65,6 +65,7 @@ def compare_rules(points: Points, n_lams: int, max_iter: int) -> list[Outcome]:
     lams = np.geomspace(1e-4, LAM, n_lams).tolist()
     scaling: dict[str, Any] = {"repulsive_weights": "sqdistances", "scaling": "unit"}
     outcomes = []
+    assert points.y is not None
     for rule, affinity in rules.items():
         model = ElasticEmbedding(
             affinity=affinity,

@@ -38,13 +38,13 @@ def figure_2(found: Neighbors, solution: Bandwidths, perplexity: float) -> Secti
     cells = [
         [
             method,
-            *(f"{np.mean(c.iterations <= most):.4f}" for most in (1, 2, 3)),
+            *(f"{c.within(most):.4f}" for most in (1, 2, 3)),
             int(c.iterations.max()),
             f"{c.bisected:.3f}",
         ]
         for method, c in counts.items()
     ]
-    two = {method: float(np.mean(c.iterations <= 2)) for method, c in counts.items()}
+    two = {method: c.within(2) for method, c in counts.items()}
     bisected = {method: c.bisected for method, c in counts.items()}
     text = (
         f"The point whose β is the median, K = {perplexity:g}, {N_STARTS:,} starts at equal "
