@@ -20,6 +20,8 @@ class Reproduce(Command):
     closeknit reproduce sparsification --quick
 
     closeknit reproduce affinities --data ~/data -o results
+
+    closeknit reproduce embeddings --data ~/data -o results --only figure-2
     """
 
     name: str = argument("NAME", "affinities, embeddings or sparsification.")
@@ -30,7 +32,14 @@ class Reproduce(Command):
         metavar="FOLDER",
     )
     data: Path | None = option(
-        "Where the papers' data sets are; without it, bundled data stand in.", metavar="FOLDER"
+        "Where coil20.npz, mnist70k.npz and newsgroups20_counts.npz are; without it, bundled data "
+        "stand in, and no verdicts are given.",
+        metavar="FOLDER",
+    )
+    only: list[str] | None = option(
+        "Run only this section again, such as figure-2; may be repeated.",
+        shown="all",
+        metavar="SECTION",
     )
     quick: bool = option(
         "On little, bundled data, in under two minutes.", flags="--quick", default=False
@@ -51,7 +60,12 @@ class Reproduce(Command):
             raise UsageError(f"--data {self.data} is not a folder; give the one with the data sets")
         try:
             page = reproduce(
-                name, target, quick=self.quick, data=self.data, verbose=self.is_visible
+                name,
+                target,
+                quick=self.quick,
+                data=self.data,
+                only=self.only or (),
+                verbose=self.is_visible,
             )
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted; what was finished is in {target}") from None
