@@ -139,8 +139,9 @@ class ApproximateCholesky:
         >>> import numpy as np
         >>> from scipy.sparse import csr_matrix
         >>> from closeknit.linalg import ApproximateCholesky
-        >>> edge = csr_matrix([[1.0, -1.0], [-1.0, 1.0]])
-        >>> ApproximateCholesky(edge).solve(np.array([1.0, -1.0]))  # singular: a mean of zero
+        >>> edge = csr_matrix([[0.0, 1.0], [1.0, 0.0]])
+        >>> factor = ApproximateCholesky(edge, excess=[0.0, 0.0])
+        >>> factor.solve(np.array([1.0, -1.0]))  # singular: a mean of zero
         array([ 0.5, -0.5])
         """
         columns = np.ascontiguousarray(rhs, dtype=np.float64)
