@@ -203,7 +203,8 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         small = n_samples <= MAX_POINTS_EXACT or self.n_components > 3
         if self.repulsion == "exact" or (self.repulsion == "auto" and small):
             return ExactRepulsion(self.n_jobs)
-        return GridRepulsion(self._accuracy[n_samples > _MANY_POINTS], n_jobs=self.n_jobs)
+        accuracy = self._accuracy[n_samples > _MANY_POINTS]
+        return GridRepulsion(accuracy, verify=False, n_jobs=self.n_jobs)
 
     def _place(self, Q: Any) -> Array:
         return place(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from closeknit.kernels import GAUSSIAN, STUDENT
-from closeknit.linalg import Array
+from closeknit.linalg import Array, check_structure
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
@@ -128,6 +128,7 @@ class TElasticEmbedding(UnnormalizedObjective):
 
 
 def _check_repulsive(weights: Any, shape: tuple[int, ...]) -> Array:
+    check_structure(weights, "repulsive_weights")
     if sparse.issparse(weights):
         weights = weights.toarray()
     w = np.array(weights, dtype=np.float64, order="C")

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from closeknit.linalg import check_structure
 from closeknit.plotting._axes import Floats, axes_for, color_bar
 from closeknit.plotting._categories import Categories, categorize
 
@@ -87,6 +88,7 @@ def plot_affinities(
 
 
 def _check_matrix(W: Any) -> sp.coo_array:
+    check_structure(W)
     matrix = sp.coo_array(W) if sp.issparse(W) else _check_dense(W)
     if 0 in matrix.shape:
         raise ValueError(f"W is empty, of shape {matrix.shape}; pass affinities of some points")
