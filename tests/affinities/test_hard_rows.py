@@ -67,7 +67,9 @@ def test_fewer_ties_than_the_perplexity_have_a_root(dtype, companions, method, t
     assert len(set(solution.affinities[0, :3])) == 1
 
 
-@pytest.mark.parametrize("order", ["auto", "bounds", "given", "density", "oracle", "random"])
+@pytest.mark.parametrize(
+    "order", ["auto", "bounds", "given", "density", "gap", "neighbor", "oracle", "random"]
+)
 def test_ties_do_not_spoil_the_rows_that_start_from_them(order, twin, solve):
     """β = inf of a tied row is no start for the next one."""
     d = np.sort(np.random.default_rng(0).random((60, 12)), axis=1)
@@ -354,7 +356,9 @@ def test_all_neighbours_missing(companions, method, solve):
     assert_sane(solution)
 
 
-@pytest.mark.parametrize("order", ["auto", "bounds", "density", "mst", "given", "oracle", "random"])
+@pytest.mark.parametrize(
+    "order", ["auto", "bounds", "density", "gap", "neighbor", "mst", "given", "oracle", "random"]
+)
 def test_missing_neighbours_in_every_order(order, twin, solve):
     """No order trips over inf, nor says a word (RuntimeWarning) about it."""
     d = np.sort(np.random.default_rng(0).random((60, 12)), axis=1)
@@ -395,7 +399,9 @@ def test_one_neighbour_has_no_perplexity_to_choose():
 
 
 @every_method
-@pytest.mark.parametrize("order", ["auto", "bounds", "density", "mst", "given", "oracle", "random"])
+@pytest.mark.parametrize(
+    "order", ["auto", "bounds", "density", "gap", "neighbor", "mst", "given", "oracle", "random"]
+)
 def test_no_rows_at_all(order, method):
     """Nothing in, nothing out."""
     d = np.empty((0, 5))

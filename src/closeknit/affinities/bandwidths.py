@@ -127,7 +127,8 @@ def solve_bandwidths(
     method : {"auto", "newton", "halley", "euler", "bisection", "brent", "ridders"} or RootFinder
         ``"auto"`` takes about two passes over the distances (Halley's method if an `order` is
         given). The derivative-based methods run inside the paper's Algorithm 1.
-    order : {"auto", "bounds", "density", "mst", "random", "given", "oracle"} or Order
+    order : {"auto", "bounds", "density", "gap", "neighbor", "mst", "random", "given", "oracle"} \
+            or Order
         Where each row starts. ``"auto"`` guesses the root by a regression and needs no order; see
         :mod:`closeknit.affinities.orders` for the others.
     tol : float, default=1e-10
