@@ -106,7 +106,7 @@ def speed_row(name: str, d: np.ndarray, perplexity: float, arguments: argparse.N
     error = entropy_error(solution.affinities, perplexity)[solution.converged].max()
     converged, evaluations = solution.converged, solution.evaluations.mean()
     betas = np.where(np.isfinite(solution.betas), solution.betas, 1.0)
-    out = (solution.affinities, np.empty(n), np.empty(n), np.empty(n, np.int32))
+    out = (solution.affinities, *np.empty((3, n)), np.empty(n, np.int32))
     status, one = np.empty(n, np.uint8), np.array([perplexity])
 
     def floor() -> None:
