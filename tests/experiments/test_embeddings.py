@@ -30,7 +30,7 @@ def test_elastic_embedding_is_scaled_as_its_authors_do(points, models):
     """Σw⁺ = Σw⁻ = 1 with w⁻ proportional to squared distances, summed pair by pair here."""
     model = models[0]
     assert (model.name, model.lam) == ("EE", 100.0)
-    W = problems.graph(points, 20.0, None).toarray()
+    W = problems.graph(points, 20.0, None)
     distances = squareform(pdist(points.X, "sqeuclidean"))
     X = model.random_start(1.0, seed=0)
     t = squareform(pdist(X, "sqeuclidean"))
@@ -76,10 +76,10 @@ def test_share_left_of_the_decrease(models):
 
 
 def test_random_starts_are_shared(models):
-    """Every method has the same starts, so more evaluations are lower from each."""
+    """Every method has the same starts, so more evaluations are no higher from any."""
     few, more = (random_starts.random_starts(models[1], 2, n) for n in (4, 8))
     for label in problems.methods():
-        assert (more.values[label] < few.values[label]).all()
+        assert (more.values[label] <= few.values[label]).all()
     assert few.first == more.first > max(v.max() for v in few.values.values())
 
 
