@@ -40,7 +40,7 @@ def test_one_section(closeknit, tmp_path):
     closeknit("reproduce", "fake", *options, before=FAKE.format(action="")).succeeds()
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["fake.md"]
     outcome = closeknit("reproduce", "fake", "--only", "none", before=FAKE.format(action=""))
-    outcome.fails(2, saying="fake has no section 'none'; choose from figure-1, done")
+    outcome.fails(1, saying="fake has no section 'none'; choose from figure-1, done")
 
 
 def test_quiet_in_a_folder_of_its_own(closeknit):
@@ -77,5 +77,5 @@ def test_every_experiment_can_be_called(name):
     from inspect import signature
 
     experiment = import_module(EXPERIMENTS[name])
-    assert {"report", "quick", "data"} == signature(experiment.run).parameters.keys()
+    assert {"quick", "data"} == signature(experiment.sections).parameters.keys()
     assert len(experiment.TITLE) < len(experiment.INTRODUCTION)

@@ -10,7 +10,9 @@ from scipy.spatial.distance import pdist, squareform
 
 from closeknit.experiments import data, reproduce
 from closeknit.experiments import embeddings as experiment
+from closeknit.experiments.drawing import new_figure
 from closeknit.experiments.embeddings import large, paths, problems, random_starts, same_start
+from closeknit.experiments.report import Section
 from closeknit.minimize import minimize
 
 TINY = experiment.Scale(5, 2, 3, 3, n_small=80, n_large=200, n_starts=2, n_lams=3, most_minus=1)
@@ -30,7 +32,7 @@ def test_elastic_embedding_is_scaled_as_its_authors_do(points, models):
     """Σw⁺ = Σw⁻ = 1 with w⁻ proportional to squared distances, summed pair by pair here."""
     model = models[0]
     assert (model.name, model.lam) == ("EE", 100.0)
-    W = problems.graph(points, 20.0, None).toarray()
+    W = problems.graph(points, 20.0, None)
     distances = squareform(pdist(points.X, "sqeuclidean"))
     X = model.random_start(1.0, seed=0)
     t = squareform(pdist(X, "sqeuclidean"))
@@ -76,11 +78,11 @@ def test_share_left_of_the_decrease(models):
 
 
 def test_random_starts_are_shared(models):
-    """Every method has the same starts, so more evaluations are lower from each."""
+    """Every method has the same starts, so more evaluations are no higher from any."""
     few, more = (random_starts.random_starts(models[1], 2, n) for n in (4, 8))
     for label in problems.methods():
-        assert (more.values[label] < few.values[label]).all()
-    assert few.first == more.first > max(v.max() for v in few.values.values())
+        assert (more.values[label] <= few.values[label]).all()
+    assert few.first == more.first > max(few.medians.values())
 
 
 def test_paths_cover_the_papers_values(models):
@@ -111,6 +113,8 @@ def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch):
 
     monkeypatch.setattr(experiment, "QUICK", TINY)
     monkeypatch.setattr(large, "large_models", large_models)
+    for name in ("figure_1", "figure_2"):  # the others are enough
+        monkeypatch.setattr(experiment, name, lambda *_: Section([], new_figure(1, 1)[0]))
     with pytest.raises(KeyboardInterrupt):
         reproduce("embeddings", tmp_path, quick=True)
     text = (tmp_path / "embeddings.md").read_text(encoding="utf-8")

@@ -26,7 +26,7 @@ def test_registry():
 @pytest.fixture(scope="module")
 def problem():
     X, y = make_blobs(60, centers=2, random_state=0)
-    return Problem("blobs", X / X.std(axis=0), y)
+    return Problem("circles", X / X.std(axis=0), y)
 
 
 def test_data_are_standardised_and_drawn_as_in_the_notebook():
@@ -81,8 +81,11 @@ def test_votes_for_a_sparsity(problem):
 
 
 def test_accuracy_matches_clusters_at_best(problem):
-    assert curves.accuracy(problem.gaussian(0.8), problem.y) > 0.9
-    assert curves.accuracy(problem.gaussian(0.8), 1 - problem.y) > 0.9
+    """Which cluster has which number does not matter."""
+    graph = problem.gaussian(0.8)
+    accuracy = curves.accuracy(graph, problem.y)
+    assert 0.8 < accuracy < 1.0
+    assert curves.accuracy(graph, 1 - problem.y) == accuracy
 
 
 def test_curves(problem):
@@ -117,19 +120,19 @@ def test_quick_reproduction(tmp_path):
         assert f"## Figure {number}:" in text
         assert f"({picture.name})" in text
     assert "nan" not in text
-    found = curves.curves_of(
-        toy_problems()[1], experiment.QUICK.perplexities, 0.8, curves.distances
-    )
+    moons, perplexities = toy_problems()[1], experiment.QUICK.perplexities
+    found = curves.curves_of(moons, perplexities, 0.8, curves.distances)
     ends = found["KNN"].values[1, [-1, 0]]
     assert "moons, KNN: {:.3g} to {:.3g}".format(*ends) in text
 
 
-def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch):
+def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, problem):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(curves, "curves_of", interrupt)
-    monkeypatch.setattr(experiment, "QUICK", experiment.Scale((10, 130), 10))
+    monkeypatch.setattr(experiment, "QUICK", experiment.Scale((10, 50), 10))
+    monkeypatch.setattr(experiment, "toy_problems", lambda: [problem])
     with pytest.raises(KeyboardInterrupt):
         reproduce("sparsification", tmp_path, quick=True)
     text = (tmp_path / "sparsification.md").read_text(encoding="utf-8")

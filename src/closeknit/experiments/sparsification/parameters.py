@@ -56,9 +56,10 @@ def figure_3(problems: Sequence[Problem], perplexities: Sequence[int]) -> Sectio
 def figure_4(problems: Sequence[Problem], perplexities: Sequence[int]) -> Section:
     """Sparsity by the number of neighbours and by the entropy."""
     figure, grid = new_figure(1, 2, width=4.5)
-    neighbors, entropies = range(35, 351, 35), np.log2(perplexities)
+    entropies = np.log2(perplexities)
     by_k, by_entropy = {}, {}
     for problem in problems:
+        neighbors = range(35, min(351, len(problem.X)), 35)
         by_k[problem.name] = (neighbors, [sparsity(problem.nearest(k, 0.5)) for k in neighbors])
         ours = [_one_sided(problem, K, EQUATIONS) for K in perplexities]
         by_entropy[problem.name] = (entropies, ours)
