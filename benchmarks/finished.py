@@ -397,12 +397,13 @@ def kept(problem: Problem, fitted: Any) -> float:
 
 
 def residual_of(P: Any, fitted: Any) -> str:
-    """Say how far the eigenvectors are from an invariant subspace, relative to the gap to 2."""
-    degrees = np.asarray(P.sum(axis=1)).ravel()
-    vectors = fitted.embedding_ * np.sqrt(degrees)[:, None]
-    vectors = np.linalg.qr(vectors)[0]
-    scaled = sparse.diags(degrees**-0.5) @ P @ sparse.diags(degrees**-0.5)
-    image = scaled @ vectors
+    """Say how far the map is from spanning an invariant subspace of D^{-1/2} P D^{-1/2}."""
+    count = sparse.csgraph.connected_components(P, directed=False, return_labels=False)
+    if count > 1:
+        return f"{count} components"
+    roots = np.sqrt(np.asarray(P.sum(axis=1)).ravel())
+    vectors = np.linalg.qr(fitted.embedding_ * roots[:, None])[0]
+    image = (P @ (vectors / roots[:, None])) / roots[:, None]
     return f"residual {np.linalg.norm(image - vectors @ (vectors.T @ image)):.1e}"
 
 

@@ -45,7 +45,7 @@ class EntropicProblem {
  public:
   EntropicProblem(AnyArray sq_distances, Vector<const double> perplexity, double tol,
                   bool allow_missing, Matrix<double> affinities, Vector<double> betas,
-                  Vector<double> sigmas, Vector<std::int32_t> evaluations,
+                  Vector<double> sigmas, Vector<double> slopes, Vector<std::int32_t> evaluations,
                   Vector<std::uint8_t> status)
       : sq_distances_(sq_distances),
         perplexity_(perplexity),
@@ -54,6 +54,7 @@ class EntropicProblem {
         affinities_(affinities),
         betas_(betas),
         sigmas_(sigmas),
+        slopes_(slopes),
         evaluations_(evaluations),
         status_(status) {
     if (!holds<float>(sq_distances) && !holds<double>(sq_distances))
@@ -61,7 +62,7 @@ class EntropicProblem {
     require(sq_distances.ndim() == 2 && k() >= 1,
             "squared distances must have rows, which must not be empty");
     require(has_shape(affinities, n(), k()) && has_shape(betas, n()) && has_shape(sigmas, n()) &&
-                has_shape(evaluations, n()) && has_shape(status, n()) &&
+                has_shape(slopes, n()) && has_shape(evaluations, n()) && has_shape(status, n()) &&
                 has_perplexities(perplexity, n()),
             "outputs and perplexities must match the rows of squared distances");
   }
@@ -74,6 +75,7 @@ class EntropicProblem {
     constexpr double NAN_ = std::numeric_limits<double>::quiet_NaN();
     std::fill_n(betas_.data(), n(), NAN_);
     std::fill_n(sigmas_.data(), n(), NAN_);
+    std::fill_n(slopes_.data(), n(), NAN_);
     std::fill_n(evaluations_.data(), n(), 0);
     std::fill_n(status_.data(), n(), static_cast<std::uint8_t>(INVALID));
   }
@@ -99,6 +101,7 @@ class EntropicProblem {
             affinities_.data(),
             betas_.data(),
             sigmas_.data(),
+            slopes_.data(),
             evaluations_.data(),
             status_.data()};
   }
@@ -108,7 +111,7 @@ class EntropicProblem {
   double tol_;
   bool allow_missing_;
   Matrix<double> affinities_;
-  Vector<double> betas_, sigmas_;
+  Vector<double> betas_, sigmas_, slopes_;
   Vector<std::int32_t> evaluations_;
   Vector<std::uint8_t> status_;
 };
@@ -120,14 +123,15 @@ class CheckedOrder {
                Vector<const std::int64_t> runs, Vector<const std::int64_t> waves,
                Maybe<Vector<const double>> starts)
       : sequence_(sequence), parent_(parent), runs_(runs), waves_(waves), starts_(starts) {
-    require(is_permutation(sequence.data(), n()), "the sequence must hold every row once");
+    require(is_permutation(sequence.data(), n()), "the order's sequence must hold each row once");
     require(has_shape(parent, n()) && has_shape(starts, n()),
-            "parents and starts must match the sequence");
+            "the order must have one parent, and one start if any, per row of its sequence");
     require(are_offsets(runs.data(), length(runs), n()) &&
                 are_offsets(waves.data(), length(waves), length(runs) - 1),
-            "runs must be offsets into the sequence, and waves into the runs");
-    require(are_between(parent.data(), n(), -1, n()) && parents_come_first(),
-            "a parent must come earlier in its child's run, or in an earlier wave");
+            "the order's runs and waves must ascend from 0 and cover all rows");
+    require(
+        are_between(parent.data(), n(), -1, n()) && parents_come_first(),
+        "the order's parents must be -1, or rows earlier in the same run or in an earlier wave");
   }
 
   std::int64_t n() const { return length(sequence_); }
@@ -167,7 +171,7 @@ void solve_by_order(const EntropicProblem& problem, int method, int max_inner,
   require(
       method >= static_cast<int>(Method::BISECTION) && method <= static_cast<int>(Method::EULER),
       "there is no such method");
-  require(order.n() == problem.n(), "the order is for another number of rows");
+  require(order.n() == problem.n(), "the order must lay out as many rows as there are");
   Work work(n_jobs);
   problem.clear();
   problem.visit([&](const auto& rows) {
@@ -239,9 +243,10 @@ void bounds(Matrix<const double> d, Vector<const double> perplexity, bool sharp,
 void bind_affinities(nb::module_& m) {
   nb::class_<EntropicProblem>(m, "EntropicProblem")
       .def(nb::init<AnyArray, Vector<const double>, double, bool, Matrix<double>, Vector<double>,
-                    Vector<double>, Vector<std::int32_t>, Vector<std::uint8_t>>(),
+                    Vector<double>, Vector<double>, Vector<std::int32_t>, Vector<std::uint8_t>>(),
            "sq_distances"_a, "perplexity"_a, "tol"_a, "allow_missing"_a, output("affinities"),
-           output("betas"), output("sigmas"), output("evaluations"), output("status"));
+           output("betas"), output("sigmas"), output("slopes"), output("evaluations"),
+           output("status"));
   nb::class_<CheckedOrder>(m, "RowOrder")
       .def(nb::init<Vector<const std::int64_t>, Vector<const std::int64_t>,
                     Vector<const std::int64_t>, Vector<const std::int64_t>,

@@ -27,7 +27,7 @@ struct Batch {
   double sums[5][BATCH];
   double moment4[BATCH];              // S_4 / S_0 of the last single-precision pass
   double step[BATCH], curve3[BATCH];  // h and f'''/(6 f')
-  double delta[BATCH], inverse_z[BATCH];
+  double delta[BATCH], inverse_z[BATCH], slope[BATCH];
   std::int32_t evaluations[BATCH];
   bool active[BATCH];  // still on the fast path
 };
@@ -162,6 +162,7 @@ CK_INLINE void double_steps(Batch& batch, const double* log_k, double tol, doubl
                                                          delta * doubles(1.0 / 24.0) * m[4])));
     store(batch.step + l, h);
     store(batch.delta + l, delta);
+    store(batch.slope + l, f1 + h * (f2 + doubles(0.5) * h * f3));
     store(batch.inverse_z + l, doubles(1.0) / (at_lanes(batch.sums[0] + l) * z_ratio));
     // Taking the error for third order, although f''' makes it smaller, leaves a margin.
     const Doubles bend = size * size * (a2 * a2 + magnitude(a3));
@@ -304,6 +305,7 @@ void solve_batch(const Problem<D>& problem, std::int64_t begin, std::int64_t end
     const double beta = batch.beta[r] * (1.0 + batch.delta[r]) * batch.norm[r];
     problem.betas[i] = beta;
     problem.sigmas[i] = std::sqrt(0.5 / beta);
+    problem.slopes[i] = batch.slope[r];
     problem.evaluations[i] = batch.evaluations[r];
     problem.status[i] = CONVERGED;
   }

@@ -79,6 +79,7 @@ static void write_limit(const Problem<D>& problem, std::int64_t i, const RowStat
     out[j] = n_alive > 0 && static_cast<double>(d[j]) <= last ? share : 0.0;
   problem.betas[i] = status == TIES ? HUGE_VAL : 0.0;
   problem.sigmas[i] = status == TIES ? 0.0 : HUGE_VAL;
+  problem.slopes[i] = 0.0;
 }
 
 template <class D>
@@ -154,6 +155,7 @@ void solve_row(const Problem<D>& problem, std::int64_t i, Method method, int max
   s.tol = problem.tol;
   s.lo = std::log(lower / range);
   s.hi = std::log(upper) - std::log(next_gap);
+  if (s.hi > LARGEST) s.hi = LARGEST;
   const double start =
       start_beta > 0.0 && start_beta < HUGE_VAL ? std::log(start_beta) + e * LN2 : HUGE_VAL;
   if (!search(s, method, max_inner, start)) problem.status[i] = STALLED;
@@ -163,6 +165,7 @@ void solve_row(const Problem<D>& problem, std::int64_t i, Method method, int max
   for (std::int64_t j = 0; j < k; ++j) out[j] = s.powers[j] * inverse_z;
   const double beta = std::exp(s.b);
   problem.betas[i] = std::ldexp(beta, -e);
+  problem.slopes[i] = s.slope;
   problem.sigmas[i] = std::ldexp(std::sqrt(0.5 / beta), e / 2);
 }
 

@@ -52,6 +52,10 @@ void affinities_row(const D* d, std::int64_t k, double beta, bool sorted, double
 
 void entropy_row(const double* d, std::int64_t k, double log_beta, double* out, double* scratch) {
   const RowStats stats = scan_row(d, k);
+  if (stats.n_finite == 0) {  // over no neighbours there is no distribution
+    for (int i = 0; i < 4; ++i) out[i] = std::nan("");
+    return;
+  }
   double* x = scratch;
   double log_unit = 0.0;
   if (stats.max > stats.min)

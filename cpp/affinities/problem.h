@@ -31,6 +31,7 @@ struct Problem {
   double* affinities;  // n × k
   double* betas;
   double* sigmas;
+  double* slopes;             // dH / d log β there; 0 where there is no root
   std::int32_t* evaluations;  // passes over the row
   std::uint8_t* status;
 };

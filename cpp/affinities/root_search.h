@@ -38,6 +38,9 @@ CK_INLINE Value value_of(const Sums<M>& sums, double log_k) {
   return v;
 }
 
+// log β at which any gap that the row's unit leaves a root for has no weight, well below overflow.
+constexpr double LARGEST = 690.0;
+
 // A normalised row and what has been spent on it.
 struct Search {
   Row<double> row;
@@ -45,17 +48,17 @@ struct Search {
   double log_k, tol;
   double lo, hi;  // bracket of b
   bool lo_checked = false, hi_checked = false;
-  double b = 0.0, z = 0.0;  // where the last pass was made, and its Z
+  double b = 0.0, z = 0.0, slope = 0.0;  // where the last pass was made, its Z and f'
   int evaluations = 0;
 
   template <int M>
   Value at(double where) {
-    b = where;
-    const double beta = std::exp(b);
-    const Sums<M> sums = pass<M, true, true>(row, -LOG2_E * (beta < 1e300 ? beta : 1e300), powers);
+    b = where < LARGEST ? where : LARGEST;
+    const Sums<M> sums = pass<M, true, true>(row, -LOG2_E * std::exp(b), powers);
     z = sums.s[0];
     ++evaluations;
     const Value v = value_of<M>(sums, log_k);
+    slope = v.f1;
     if (v.f > 0.0) {
       if (b >= lo) {
         lo = b;
@@ -151,30 +154,22 @@ static bool bracket_search(Search& s, double& a, double& fa, double& b, double& 
 static bool ridders_search(Search& s) {
   double a, fa, b, fb;
   if (bracket_search(s, a, fa, b, fb)) return true;
-  while (s.evaluations < MAX_PASSES) {
+  const auto narrow = [&](double x, double fx) {
+    if (!(x > a && x < b)) return;
+    (fx > 0.0 ? a : b) = x;
+    (fx > 0.0 ? fa : fb) = fx;
+  };
+  while (s.evaluations < MAX_PASSES && b - a > 4e-16 * (1.0 + std::fabs(b))) {
     const double mid = 0.5 * (a + b);
     Value v = s.at<2>(mid);
     if (s.good(v)) return true;
     const double fm = v.f, root = std::sqrt(fm * fm - fa * fb);
     const double c = mid + (mid - a) * fm / root;  // fa > 0 > fb
-    if (!(c > a && c < b)) break;
+    narrow(mid, fm);
+    if (!(c > a && c < b)) continue;  // rounding may leave nothing but the halved bracket
     v = s.at<2>(c);
     if (s.good(v)) return true;
-    const double fc = v.f;
-    // The tightest bracket among a, mid, c and b.
-    const double left = mid < c ? mid : c, right = mid < c ? c : mid;
-    const double fl = mid < c ? fm : fc, fr = mid < c ? fc : fm;
-    if (fl <= 0.0) {
-      b = left;
-      fb = fl;
-    } else if (fr <= 0.0) {
-      a = left, fa = fl;
-      b = right, fb = fr;
-    } else {
-      a = right;
-      fa = fr;
-    }
-    if (b - a <= 4e-16 * (1.0 + std::fabs(b))) break;
+    narrow(c, v.f);
   }
   return false;
 }

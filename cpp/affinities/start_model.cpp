@@ -92,7 +92,7 @@ StartModel fit_start(const Problem<D>& problem, std::int64_t n_fit, ThreadPool& 
 
   // A small problem of its own, so that the caller's arrays are not touched.
   std::vector<D> rows(n * k);
-  std::vector<double> affinities(n * k), betas(n), sigmas(n);
+  std::vector<double> affinities(n * k), betas(n), sigmas(n), slopes(n);
   std::vector<std::int32_t> evaluations(n);
   std::vector<std::uint8_t> status(n);
   for (std::int64_t i = 0; i < n; ++i) {
@@ -109,6 +109,7 @@ StartModel fit_start(const Problem<D>& problem, std::int64_t n_fit, ThreadPool& 
                     affinities.data(),
                     betas.data(),
                     sigmas.data(),
+                    slopes.data(),
                     evaluations.data(),
                     status.data()};
   const double lower = lower_constant(k, problem.perplexity[0]);

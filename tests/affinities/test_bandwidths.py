@@ -14,9 +14,11 @@ from closeknit.affinities import (
     Brent,
     Density,
     Euler,
+    Gap,
     Given,
     Halley,
     MinimumSpanningTree,
+    NeighborDistance,
     Newton,
     Oracle,
     RandomOrder,
@@ -29,7 +31,18 @@ KINDS = ("gauss2", "gauss10", "gauss100", "gauss1000", "clusters", "grid", "tail
 PERPLEXITIES = (1.5, 5.0, 30.0, 100.0, 119.9)
 N, K_NEIGHBORS = 300, 120
 METHODS = ("newton", "halley", "euler", "bisection", "brent", "ridders")
-ORDERS = ("auto", "bounds", "density", "mst", "random", "given", "oracle", Raster((15, 20)))
+ORDERS = (
+    "auto",
+    "bounds",
+    "density",
+    "gap",
+    "neighbor",
+    "mst",
+    "random",
+    "given",
+    "oracle",
+    Raster((15, 20)),
+)
 ANSWERS = ("affinities", "betas", "sigmas", "evaluations", "status")
 
 
@@ -141,6 +154,8 @@ def test_method_names_stand_for_objects(shorthand, finder, rows):
         ("auto", Regression()),
         ("bounds", Bounds()),
         ("density", Density()),
+        ("gap", Gap()),
+        ("neighbor", NeighborDistance()),
         ("mst", MinimumSpanningTree()),
         ("random", RandomOrder(7)),
         ("given", Given()),

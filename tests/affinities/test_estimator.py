@@ -103,7 +103,9 @@ def test_dense_and_sparse_with_all_neighbours_agree(include_self):
     np.testing.assert_allclose(dense.sigmas_, full.sigmas_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("order", ["bounds", "density", "mst", "given", "random", "oracle"])
+@pytest.mark.parametrize(
+    "order", ["bounds", "density", "gap", "neighbor", "mst", "given", "random", "oracle"]
+)
 @pytest.mark.parametrize("n_neighbors", ["auto", None])
 def test_orders_in_the_estimator(order, n_neighbors):
     options = {"perplexity": 8.0, "n_neighbors": n_neighbors}

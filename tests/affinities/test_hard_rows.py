@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -67,7 +68,9 @@ def test_fewer_ties_than_the_perplexity_have_a_root(dtype, companions, method, t
     assert len(set(solution.affinities[0, :3])) == 1
 
 
-@pytest.mark.parametrize("order", ["auto", "bounds", "given", "density", "oracle", "random"])
+@pytest.mark.parametrize(
+    "order", ["auto", "bounds", "given", "density", "gap", "neighbor", "oracle", "random"]
+)
 def test_ties_do_not_spoil_the_rows_that_start_from_them(order, twin, solve):
     """β = inf of a tied row is no start for the next one."""
     d = np.sort(np.random.default_rng(0).random((60, 12)), axis=1)
@@ -246,6 +249,38 @@ def test_subnormal_squared_distances(companions, method, twin):
     assert np.abs(twin.entropy(solution.affinities) - np.log(3.0)).max() <= 1e-10
 
 
+def test_entropy_of_no_neighbours():
+    """Without any neighbour there is no distribution, and no number stands in for it."""
+    h = entropy_derivatives([[np.inf, np.inf], [0.0, np.inf]], 0.0)
+    assert np.isnan(h[0]).all()
+    np.testing.assert_array_equal(h[1], 0.0)
+
+
+@every_method
+@pytest.mark.parametrize("perplexity", [2.0, 3.0, 6.0])
+def test_sigma_belongs_to_the_affinities_on_a_plateau(perplexity, method):
+    """Where H = log K over hundreds of decades any σ of them will do, but not σ = 0."""
+    d = np.array([1e-323, 1.83e-322, 1e-308, 1e-300, 1e-200, 1.0, 1e300, 1.7e308])
+    solution = ck.solve_bandwidths(d[None], perplexity, method=method)
+    assert solution.converged.all()
+    with mp.workdps(40):
+        sigma = mp.mpf(float(solution.sigmas[0]))
+        w = [mp.exp(-(mp.mpf(x) - mp.mpf(d[0])) / (2 * sigma**2)) for x in d.tolist()]
+        p = [float(value / sum(w)) for value in w]
+    np.testing.assert_allclose(solution.affinities[0], p, rtol=0, atol=1e-12)
+
+
+@every_method
+@pytest.mark.parametrize("excess", [1e-15, 3e-15, 1e-14])
+def test_perplexity_a_hair_above_its_least_value(excess, method, twin):
+    """K = 1 + 3e-15: the bracket's ends differ in H by 15 orders of magnitude."""
+    rng = np.random.default_rng(0)
+    d = np.sort(np.vstack([rng.random((20, 24)) ** 50, 10.0 ** rng.uniform(-30, 30, (20, 24))]))
+    solution = ck.solve_bandwidths(d, 1.0 + excess, method=method)
+    assert solution.converged.all()
+    assert np.abs(twin.entropy(solution.affinities) - np.log(1.0 + excess)).max() <= 1e-10
+
+
 @every_method
 @pytest.mark.parametrize("largest", [1e20, 1e100, 1e250, 1e290, 1e300, 1.7e308])
 def test_one_neighbour_very_far_away(largest, method):
@@ -354,7 +389,9 @@ def test_all_neighbours_missing(companions, method, solve):
     assert_sane(solution)
 
 
-@pytest.mark.parametrize("order", ["auto", "bounds", "density", "mst", "given", "oracle", "random"])
+@pytest.mark.parametrize(
+    "order", ["auto", "bounds", "density", "gap", "neighbor", "mst", "given", "oracle", "random"]
+)
 def test_missing_neighbours_in_every_order(order, twin, solve):
     """No order trips over inf, nor says a word (RuntimeWarning) about it."""
     d = np.sort(np.random.default_rng(0).random((60, 12)), axis=1)
@@ -395,7 +432,9 @@ def test_one_neighbour_has_no_perplexity_to_choose():
 
 
 @every_method
-@pytest.mark.parametrize("order", ["auto", "bounds", "density", "mst", "given", "oracle", "random"])
+@pytest.mark.parametrize(
+    "order", ["auto", "bounds", "density", "gap", "neighbor", "mst", "given", "oracle", "random"]
+)
 def test_no_rows_at_all(order, method):
     """Nothing in, nothing out."""
     d = np.empty((0, 5))

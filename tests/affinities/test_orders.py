@@ -13,8 +13,10 @@ import closeknit as ck
 from closeknit.affinities import (
     Bounds,
     Density,
+    Gap,
     Given,
     MinimumSpanningTree,
+    NeighborDistance,
     Oracle,
     RandomOrder,
     Raster,
@@ -66,6 +68,8 @@ def check_plan(plan, n):
         Raster((43, 60)),
         Density(),
         Density(rank=3),
+        Gap(),
+        NeighborDistance(),
         Oracle(),
         MinimumSpanningTree(),
         MinimumSpanningTree(n_neighbors=3),
@@ -100,13 +104,42 @@ def test_chains_start_from_the_row_before(rows):
     np.testing.assert_array_equal(plan.parent, expected)
 
 
-def test_density_sorts_by_the_gap_to_neighbour_k():
-    """D_K order: by d_K² − d_1² with rank ⌈K⌉."""
-    d = np.sort(np.random.default_rng(0).random((50, 10)), axis=1)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_density_sorts_by_the_distance_to_neighbour_k(dtype):
+    """D_K order (section 2): by d_K, with rank ⌈K⌉."""
+    d = np.sort(np.random.default_rng(0).random((50, 10)), axis=1).astype(dtype)
     plan = Density().plan(RowProblem(d, np.array([3.2])))
-    np.testing.assert_array_equal(plan.sequence, np.argsort(d[:, 3] - d[:, 0]))
+    np.testing.assert_array_equal(plan.sequence, np.argsort(np.sqrt(d[:, 3])))
     plan = Density(rank=7).plan(RowProblem(d, np.array([3.2])))
-    np.testing.assert_array_equal(plan.sequence, np.argsort(d[:, 6] - d[:, 0]))
+    np.testing.assert_array_equal(plan.sequence, np.argsort(np.sqrt(d[:, 6])))
+
+
+def test_gap_sorts_by_what_a_constant_does_not_change():
+    """By d_K² − d_1², which stays if a constant is added to the squared distances, as β does."""
+    rng = np.random.default_rng(0)
+    d = np.sort(rng.random((50, 10)), axis=1)
+    moved = d + rng.random((50, 1))
+    for rank, column in ((None, 3), (7, 6)):
+        expected = np.argsort(d[:, column] - d[:, 0])
+        for given in (d, moved):
+            plan = Gap(rank).plan(RowProblem(given, np.array([3.2])))
+            np.testing.assert_array_equal(plan.sequence, expected)
+    assert (Density().plan(RowProblem(moved, np.array([3.2]))).sequence != expected).any()
+
+
+def test_neighbor_distance_starts_at_sigma_of_neighbour_k():
+    """Slide 18: σ = d_k, so β = 1/(2 d_k²), with no row waiting for another."""
+    d = np.sort(np.random.default_rng(0).random((50, 10)), axis=1)
+    for order, column in ((NeighborDistance(), 3), (NeighborDistance(rank=7), 6)):
+        plan = order.plan(RowProblem(d, np.array([3.2])))
+        np.testing.assert_allclose(plan.starts, 1 / (2 * np.sqrt(d[:, column]) ** 2))
+        assert (plan.parent == -1).all()
+
+
+@pytest.mark.parametrize("order", [Density, Gap, NeighborDistance])
+def test_rank_is_a_neighbour(order):
+    with pytest.raises(ValueError, match="rank=0 must be at least 1"):
+        order(rank=0)
 
 
 def test_oracle_sorts_by_beta():
@@ -161,24 +194,30 @@ class Custom:
 
 
 WRONG = {
-    "longer": ({"sequence": np.arange(51), "parent": np.full(51, -1)}, "51 rows"),
-    "shorter": ({"sequence": np.arange(49), "parent": np.full(49, -1)}, "49 rows"),
-    "a row twice": ({"sequence": np.r_[np.arange(49), 7]}, "leaves out row 49"),
-    "no such row": ({"sequence": np.r_[np.arange(49), 50]}, "leaves out row 49"),
-    "a negative row": ({"sequence": np.r_[np.arange(49), -1]}, "leaves out row 49"),
-    "no such parent": ({"parent": np.full(50, 50)}, "parents must be rows"),
-    "its own parent": ({"parent": np.arange(50)}, "row 0 before its parent"),
-    "parents later": ({"parent": np.r_[np.arange(1, 50), -1]}, "row 0 before its parent"),
-    "parents elsewhere": ({"runs": np.array([0, 25, 50]), "waves": np.array([0, 2])}, "row 25"),
+    "longer": ({"sequence": np.arange(51), "parent": np.full(51, -1)}, "cover all rows"),
+    "shorter": ({"sequence": np.arange(49), "parent": np.full(49, -1)}, "cover all rows"),
+    "another number of rows": (
+        {"sequence": np.arange(49), "parent": np.full(49, -1), "runs": np.array([0, 49])},
+        "as many rows",
+    ),
+    "a row twice": ({"sequence": np.r_[np.arange(49), 7]}, "each row once"),
+    "no such row": ({"sequence": np.r_[np.arange(49), 50]}, "each row once"),
+    "a negative row": ({"sequence": np.r_[np.arange(49), -1]}, "each row once"),
+    "no such parent": ({"parent": np.full(50, 50)}, "parents must be"),
+    "its own parent": ({"parent": np.arange(50)}, "parents must be"),
+    "parents later": ({"parent": np.r_[np.arange(1, 50), -1]}, "parents must be"),
+    "parents elsewhere": (
+        {"runs": np.array([0, 25, 50]), "waves": np.array([0, 2])},
+        "parents must be",
+    ),
     "runs that end early": ({"runs": np.array([0, 40])}, "runs and waves"),
     "runs beyond the end": ({"runs": np.array([0, 60])}, "runs and waves"),
     "runs backwards": ({"runs": np.array([0, 60, 50]), "waves": np.array([0, 2])}, "runs and"),
     "no runs": ({"runs": np.array([], dtype=int)}, "runs and waves"),
     "waves beyond the end": ({"waves": np.array([0, 9])}, "runs and waves"),
     "no waves": ({"waves": np.array([0])}, "runs and waves"),
-    "floats": ({"sequence": np.arange(50.0)}, "sequence must be .* of int64"),
-    "a list": ({"parent": [-1] * 50}, "parent must be .* of int64"),
-    "few starts": ({"starts": np.ones(3)}, "starts must be 50"),
+    "floats": ({"sequence": np.arange(50.0)}, "sequence must hold integers"),
+    "few starts": ({"starts": np.ones(3)}, "one start"),
 }
 
 
@@ -189,6 +228,13 @@ def test_wrong_traversals_are_refused(name):
     d = np.sort(np.random.default_rng(0).random((50, 10)), axis=1)
     with pytest.raises(ValueError, match=message):
         ck.solve_bandwidths(d, 3.0, order=Custom(**changes))
+
+
+def test_integers_of_any_kind_will_do():
+    """Lists and small integers are taken for what they are."""
+    d = np.sort(np.random.default_rng(0).random((50, 10)), axis=1)
+    changes = {"sequence": list(range(50)), "parent": np.full(50, -1, dtype=np.int8)}
+    assert ck.solve_bandwidths(d, 3.0, order=Custom(**changes)).converged.all()
 
 
 def test_an_order_that_makes_no_traversal():

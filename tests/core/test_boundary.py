@@ -44,6 +44,7 @@ def problem_arguments():
         "affinities": np.empty((N, 5)),
         "betas": np.empty(N),
         "sigmas": np.empty(N),
+        "slopes": np.empty(N),
         "evaluations": np.empty(N, dtype=np.int32),
         "status": np.empty(N, dtype=np.uint8),
     }

@@ -84,8 +84,7 @@ def solve_in_one_run(n_jobs):
         1e-12,
         False,
         np.empty((n, k)),
-        np.empty(n),
-        np.empty(n),
+        *np.empty((3, n)),
         np.empty(n, dtype=np.int32),
         status,
     )

@@ -158,6 +158,9 @@ def test_the_parameters_count():
     assert stops_at(every, rising, constant, maps) == (120, StopReason.TOL)
     loose = MapSettled(maps.weights, tol=1e-2)
     assert stops_at(loose, rising, falling, maps) == (150, StopReason.TOL)
+    # Of what is above 8.25, the fall from 125 to 150 is half.
+    floored = MapSettled(maps.weights, tol=1e-2, floor=8.25)
+    assert stops_at(floored, rising, falling, maps) == (200, StopReason.TOL)
     patient = MapSettled(maps.weights, growth=100.0)
     assert stops_at(patient, rising, constant, maps) == (75, StopReason.TOL)
 

@@ -48,17 +48,13 @@ def test_files(tmp_path):
     assert views.ring == 72
     assert set(views.y) == set(range(10))
     assert len(data.coil(tmp_path, n_objects=20).X) == 1440
-    np.savez(tmp_path / "cbmc_cite_pca50.npz", X=X.astype(np.float32), y=y)
-    assert data.cells(tmp_path).X.dtype == np.float64
     some = data.mnist(tmp_path, 100)
     assert some.X.dtype == np.float32
     assert len(some.y) == 100
     np.testing.assert_allclose(np.linalg.norm(data.newsgroups(tmp_path).X.toarray(), axis=1), 1.0)
 
 
-@pytest.mark.parametrize(
-    "load", [data.coil, data.cells, data.newsgroups, lambda f: data.mnist(f, 10)]
-)
+@pytest.mark.parametrize("load", [data.coil, data.newsgroups, lambda f: data.mnist(f, 10)])
 def test_missing_files_are_named(tmp_path, load):
     with pytest.raises(DataError, match=r"cannot read .*\.npz: there is no such file"):
         load(tmp_path)

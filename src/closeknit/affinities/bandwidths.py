@@ -79,6 +79,7 @@ class Bandwidths:
     affinities: NDArray[np.float64]
     evaluations: NDArray[np.int32]
     status: NDArray[np.uint8]
+    slopes: NDArray[np.float64] | None = None
     start: Regression | None = None
 
     @property
@@ -127,7 +128,8 @@ def solve_bandwidths(
     method : {"auto", "newton", "halley", "euler", "bisection", "brent", "ridders"} or RootFinder
         ``"auto"`` takes about two passes over the distances (Halley's method if an `order` is
         given). The derivative-based methods run inside the paper's Algorithm 1.
-    order : {"auto", "bounds", "density", "mst", "random", "given", "oracle"} or Order
+    order : {"auto", "bounds", "density", "gap", "neighbor", "mst", "random", "given", "oracle"} \
+            or Order
         Where each row starts. ``"auto"`` guesses the root by a regression and needs no order; see
         :mod:`closeknit.affinities.orders` for the others.
     tol : float, default=1e-10
@@ -211,10 +213,9 @@ def solve(
     finder, strategy = resolve_method(method), resolve_order(order, random_state)
     out = (
         np.empty(d.shape) if affinities is None else affinities,
-        np.full(n, np.nan),
-        np.full(n, np.nan),
-        np.zeros(n, np.int32),
-        np.full(n, Status.INVALID, np.uint8),
+        *np.empty((3, n)),
+        np.empty(n, np.int32),
+        np.empty(n, np.uint8),
     )
     core_problem = _core.EntropicProblem(d, k, tol, allow_missing, *out)
     start = strategy.fit(problem) if isinstance(strategy, Regression) else None
@@ -226,12 +227,11 @@ def solve(
         plan = (start or strategy).plan(problem)
         if not isinstance(plan, Traversal):
             raise TypeError(f"the order made {plan!r}; it must be a closeknit.affinities.Traversal")
-        plan.check(n)
         steps = getattr(finder, "max_inner", 1)
         row_order = _core.RowOrder(plan.sequence, plan.parent, plan.runs, plan.waves, plan.starts)
         _core.solve_in_order(core_problem, finder.code, steps, row_order, problem.n_jobs)
-    affinities, betas, sigmas, evaluations, status = out
-    return Bandwidths(betas, sigmas, affinities, evaluations, status, start)
+    affinities, betas, sigmas, slopes, evaluations, status = out
+    return Bandwidths(betas, sigmas, affinities, evaluations, status, slopes, start)
 
 
 def to_csr(indices: NDArray[Any], affinities: NDArray[np.float64], n_columns: int) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closeknit import _core
 from closeknit.affinities.spanning_tree import MinimumSpanningTree
@@ -22,8 +23,10 @@ __all__ = [
     "ORDERS",
     "Bounds",
     "Density",
+    "Gap",
     "Given",
     "MinimumSpanningTree",
+    "NeighborDistance",
     "Oracle",
     "RandomOrder",
     "Raster",
@@ -94,30 +97,78 @@ class Raster:
 
 
 @dataclass(frozen=True)
-class Density:
-    """Points sorted by a local density: the distance to their K-th neighbour (the D_K order).
+class _ByRank:
+    """What looks at the distance to one neighbour of each point.
 
     Parameters
     ----------
     rank : int or None, default=None
         Which neighbour; None means ⌈K⌉, which the paper found best.
-
-    Notes
-    -----
-    The gap d_K² − d_1² is sorted rather than d_K² itself: β does not change when a constant is
-    added to all squared distances, and the gap shares that.
     """
 
     rank: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.rank is not None and self.rank < 1:
+            raise ValueError(f"rank={self.rank} must be at least 1")
+
+    def _column(self, problem: RowProblem, least: int = 1) -> NDArray[np.float64]:
+        """Squared distances to that neighbour, or to the last one if rows are shorter."""
+        rank = int(np.ceil(problem.perplexity.max())) if self.rank is None else self.rank
+        column = min(max(rank, least), problem.sq_distances.shape[1]) - 1
+        return problem.sq_distances[:, column].astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class Density(_ByRank):
+    """Points sorted by a local density, the distance to their K-th neighbour: the D_K order.
+
+    Parameters
+    ----------
+    rank : int or None, default=None
+        Which neighbour; None means ⌈K⌉, which the paper found best.
+    """
+
     def plan(self, problem: RowProblem) -> Traversal:
         """Lay out the rows of a problem."""
-        d = problem.sq_distances
-        rank = int(np.ceil(problem.perplexity.max())) if self.rank is None else self.rank
-        column = min(max(rank, 2), d.shape[1]) - 1
+        return chain(np.argsort(self._column(problem), kind="stable"))
+
+
+@dataclass(frozen=True)
+class Gap(_ByRank):
+    """Points sorted by d_K² − d_1²: the D_K order, made as invariant as the root is.
+
+    β does not change when a constant is added to all squared distances of a point. Neither does
+    this order, unlike :class:`Density`. In many dimensions, where all distances are large and much
+    alike, it follows β more closely.
+
+    Parameters
+    ----------
+    rank : int or None, default=None
+        As in :class:`Density`.
+    """
+
+    def plan(self, problem: RowProblem) -> Traversal:
+        """Lay out the rows of a problem."""
         with np.errstate(invalid="ignore"):  # rows without neighbours: inf − inf, sorted last
-            gap = d[:, column] - d[:, 0]
+            gap = self._column(problem, least=2) - problem.sq_distances[:, 0]
         return chain(np.argsort(gap, kind="stable"))
+
+
+@dataclass(frozen=True)
+class NeighborDistance(_ByRank):
+    """Every row starts from σ = d_k, the distance to its k-th neighbour; rows are independent.
+
+    Parameters
+    ----------
+    rank : int or None, default=None
+        Which neighbour; None means ⌈K⌉. Zelnik-Manor and Perona's rule of thumb is 7.
+    """
+
+    def plan(self, problem: RowProblem) -> Traversal:
+        """Lay out the rows of a problem."""
+        with np.errstate(divide="ignore", over="ignore"):
+            return independent(len(problem.sq_distances), 0.5 / self._column(problem))
 
 
 @dataclass(frozen=True)
@@ -201,6 +252,8 @@ ORDERS: dict[str, type[Order]] = {
     "auto": Regression,
     "bounds": Bounds,
     "density": Density,
+    "gap": Gap,
+    "neighbor": NeighborDistance,
     "mst": MinimumSpanningTree,
     "random": RandomOrder,
     "given": Given,

@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit.affinities.bandwidths import to_csr, warn_of_rows
-from closeknit.neighbors import Neighbors, check_answer
+from closeknit.neighbors import Neighbors, check_answer, validate_points
 from closeknit.progress import shown
 
 __all__ = ["OutOfSampleMixin"]
@@ -27,7 +27,6 @@ class OutOfSampleMixin(TransformerMixin):
     neighbors_: Neighbors | None
     index_: Any
     _solve: Any
-    _validate: Any
 
     def transform(self, X: Any) -> Any:
         """Affinities of new points over the fitted ones.
@@ -73,7 +72,7 @@ class OutOfSampleMixin(TransformerMixin):
         ((4, 1000), array([998, 999,  -1,  -1]))
         """
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
+        X = validate_points(self, X, reset=False)
         if self.index_ is None:
             raise ValueError(
                 "transform needs a neighbour search, but this estimator was fitted on given "

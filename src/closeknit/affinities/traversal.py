@@ -60,53 +60,15 @@ class Traversal:
     waves: NDArray[np.int64]
     starts: NDArray[np.float64] | None = None
 
-    def check(self, n: int) -> None:
-        """Raise a ValueError unless each of `n` rows comes once, and after its parent.
-
-        The compiled core relies on it.
-        """
+    def __post_init__(self) -> None:
+        # The compiled core checks what the numbers say: every row once, and after its parent.
         for name in ("sequence", "parent", "runs", "waves"):
-            array = getattr(self, name)
-            if not (isinstance(array, np.ndarray) and array.dtype == np.int64 and array.ndim == 1):
-                raise ValueError(f"the order's {name} must be a one-dimensional array of int64")
-        if len(self.sequence) != n or len(self.parent) != n:
-            raise ValueError(
-                f"the order lays out {len(self.sequence)} rows with {len(self.parent)} parents, "
-                f"but there are {n} rows"
-            )
-        position = np.full(n, -1)
-        valid = (self.sequence >= 0) & (self.sequence < n)
-        position[self.sequence[valid]] = np.flatnonzero(valid)
-        if not (position >= 0).all():
-            raise ValueError(
-                f"the order leaves out row {int(np.argmin(position))}; its sequence must hold "
-                "each row once"
-            )
-        if not (_are_offsets(self.runs, n) and _are_offsets(self.waves, len(self.runs) - 1)):
-            raise ValueError("the order's runs and waves must ascend from 0 and cover all rows")
-        if not ((self.parent >= -1) & (self.parent < n)).all():
-            raise ValueError(f"the order's parents must be rows, or -1; there are {n} rows")
-        child = np.flatnonzero(self.parent >= 0)
-        before = position[self.parent[child]]
-        run = np.repeat(np.arange(len(self.runs) - 1), np.diff(self.runs))
-        wave = np.repeat(np.arange(len(self.waves) - 1), np.diff(self.waves))[run]
-        ready = (wave[before] < wave[child]) | ((run[before] == run[child]) & (before < child))
-        if not ready.all():
-            row = int(self.sequence[child[np.argmin(ready)]])
-            raise ValueError(
-                f"the order starts row {row} before its parent is solved; parents must come "
-                "earlier in the same run, or in an earlier wave"
-            )
-        if self.starts is not None and (
-            np.shape(self.starts) != (n,) or np.asarray(self.starts).dtype != np.float64
-        ):
-            raise ValueError(f"the order's starts must be {n} numbers of type float64")
-
-
-def _are_offsets(offsets: NDArray[np.int64], end: int) -> bool:
-    if len(offsets) == 0:
-        return False
-    return bool(offsets[0] == 0 and offsets[-1] == end and (np.diff(offsets) >= 0).all())
+            array = np.asarray(getattr(self, name))
+            if array.dtype.kind not in "iu":
+                raise ValueError(f"the order's {name} must hold integers, got {array.dtype}")
+            object.__setattr__(self, name, np.ascontiguousarray(array, dtype=np.int64))
+        if self.starts is not None:
+            object.__setattr__(self, "starts", np.ascontiguousarray(self.starts, dtype=np.float64))
 
 
 @runtime_checkable

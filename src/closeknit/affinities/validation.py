@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closeknit.neighbors import check_structure
+from closeknit.linalg import check_structure
 
 __all__ = ["check_perplexity", "check_sq_distances", "invalid_row", "scales_of"]
 

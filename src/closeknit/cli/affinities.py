@@ -6,20 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from closeknit.cli import outputs as out
 from closeknit.cli.command import Fact, option
 from closeknit.cli.data import DataCommand, is_picture, read_image
 from closeknit.cli.errors import Interrupted
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.neighborhood import AffinityCommand, neighbor_facts
-from closeknit.cli.outputs import (
-    GRAPH_FILE,
-    check_outputs,
-    name_after,
-    new_figure,
-    output_file,
-    save_figure,
-    write_rows,
-)
+from closeknit.cli.neighborhood import AffinityCommand, bandwidth_facts, neighbor_facts
 from closeknit.progress import report
 
 if TYPE_CHECKING:
@@ -41,14 +33,12 @@ class Affinities(AffinityCommand, DataCommand):
     closeknit affinities photo.png -o W.npz --sigmas map.png
     """
 
-    output: Path | None = output_file(GRAPH_FILE, "INPUT-affinities.npz")
+    output: Path | None = out.output_file(out.GRAPH_FILE, "INPUT-affinities.npz")
     sigmas: Path | None = option(
-        None,
-        "--sigmas",
         "Write each point's bandwidth σ, too: .csv, .tsv, .parquet, .npy or .npz; for a picture "
-        "also as one, .png.",
+        "also as one, .png."
     )
-    symmetric: bool = option(False, "--symmetric", "Write (P + Pᵀ)/2 instead of P.")
+    symmetric: bool = option("Write (P + Pᵀ)/2 instead of P.", flags="--symmetric", default=False)
 
     def run(self) -> None:
         """See `Command`."""
@@ -56,9 +46,9 @@ class Affinities(AffinityCommand, DataCommand):
         from closeknit.io import write_graph
         from closeknit.io.writers import GRAPHS, TABLES
 
-        target = self.output or name_after(self.path, "affinities", ".npz")
+        target = self.output or out.name_after(self.path, "affinities", ".npz")
         endings = (*TABLES, ".png") if is_picture(self.path) else TABLES
-        check_outputs([self.path], [(target, GRAPHS), (self.sigmas, endings)])
+        out.check_outputs([self.path], [(target, GRAPHS), (self.sigmas, endings)])
         if self.sigmas is not None and is_picture(self.sigmas):
             self.single_perplexity(f"a picture such as --sigmas {self.sigmas}")
         with self.stages():
@@ -74,7 +64,9 @@ class Affinities(AffinityCommand, DataCommand):
         facts = [
             *self.data_facts(table),
             *neighbor_facts(estimator),
-            *_facts(estimator),
+            Fact("smallest_sigma", "smallest σ", float(estimator.sigmas_.min()), "{:.4g}"),
+            Fact("largest_sigma", "largest σ", float(estimator.sigmas_.max()), "{:.4g}"),
+            *bandwidth_facts(estimator),
             Fact("symmetric", "", self.symmetric),
             self.seconds(),
         ]
@@ -107,27 +99,12 @@ def _write_sigmas(path: Path, estimator: Any, table: Table, shape: Any) -> None:
     if is_picture(path):
         from closeknit.plotting import plot_sigmas
 
-        figure = new_figure((8.0, 7.0))
+        figure = out.new_figure((8.0, 7.0))
         plot_sigmas(None, estimator.sigmas_, figure.subplots(), shape=shape)
-        save_figure(figure, path)
+        out.save_figure(figure, path)
         return
     perplexity = estimator.perplexity
     endings = [f"_{K:g}" for K in perplexity] if isinstance(perplexity, list) else [""]
     names = [f"{what}{ending}" for what in ("sigma", "perplexity") for ending in endings]
     columns = np.column_stack([estimator.sigmas_, estimator.perplexities_])
-    write_rows(path, columns, names, table)
-
-
-def _facts(estimator: Any) -> list[Fact]:
-    import numpy as np
-
-    converged = estimator.converged_
-    errors = np.abs(estimator.perplexities_ - estimator.perplexity)[converged]
-    missing = int(np.count_nonzero(~converged.reshape(len(converged), -1).all(axis=1)))
-    error = float(errors.max(initial=0))
-    return [
-        Fact("smallest_sigma", "smallest σ", float(estimator.sigmas_.min()), "{:.4g}"),
-        Fact("largest_sigma", "largest σ", float(estimator.sigmas_.max()), "{:.4g}"),
-        Fact("largest_perplexity_error", "largest error of a perplexity", error, "{:.1e}"),
-        Fact("rows_without_bandwidth", "points without a bandwidth", missing),
-    ]
+    out.write_rows(path, columns, names, table)

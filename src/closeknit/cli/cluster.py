@@ -7,38 +7,26 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from closeknit.cli import outputs as out
 from closeknit.cli.command import Fact, option
 from closeknit.cli.data import DataCommand, InputKind, holds_affinities, input_kind
 from closeknit.cli.errors import Interrupted, UsageError
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.neighborhood import AffinityCommand, neighbor_facts
-from closeknit.cli.outputs import (
-    TABLE_FILE,
-    check_outputs,
-    model_file,
-    name_after,
-    output_file,
-    write_model,
-    write_rows,
-)
 from closeknit.progress import report
 
-__all__ = ["Cluster", "Clustering", "check_number", "cluster_facts", "number_of", "way_to_find"]
+__all__ = ["Cluster", "Clustering", "check_number", "cluster_facts", "cluster_options"]
 
 #: How clusters are found, and the work that is.
 Clustering = StrEnum("Clustering", ["spectral", "meanshift"])
 WORK = {Clustering.spectral: "eigenvectors", Clustering.meanshift: "modes"}
 
 
-def number_of(what: str) -> Any:
-    """The option that says how many clusters to look for; `what` is their name."""
+def cluster_options(what: str) -> tuple[Any, Any]:
+    """The options that say how many clusters to look for, and how; `what` is their name."""
     words = f"Number of {what}; meanshift finds it out by itself."
-    return option(None, f"--{what} -k", words, min=1, metavar="INTEGER")
-
-
-def way_to_find(what: str) -> Any:
-    """The option ``--method`` of finding clusters; `what` is their name."""
-    return option(Clustering.spectral, "--method -m", f"How to find {what}.", shown=True)
+    number = option(words, flags=f"--{what} -k", min=1, metavar="INTEGER")
+    return number, option(f"How to find {what}.", flags="--method -m", default=Clustering.spectral)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,11 +40,11 @@ class Cluster(AffinityCommand, DataCommand):
     closeknit cluster cells.h5ad --method meanshift --save-model cells.closeknit
     """
 
-    clusters: int | None = number_of("clusters")
-    output: Path | None = output_file(TABLE_FILE, "INPUT-clusters.csv")
-    method: Clustering = way_to_find("clusters")
+    clusters: int | None = cluster_options("clusters")[0]
+    output: Path | None = out.output_file(out.TABLE_FILE, "INPUT-clusters.csv")
+    method: Clustering = cluster_options("clusters")[1]
     kind: InputKind = input_kind()
-    save_model: Path | None = model_file()
+    save_model: Path | None = out.model_file()
 
     def run(self) -> None:
         """See `Command`."""
@@ -64,8 +52,8 @@ class Cluster(AffinityCommand, DataCommand):
         from closeknit.io.writers import TABLES
 
         check_number(self.method, self.clusters, "--clusters")
-        target = self.output or name_after(self.path, "clusters", ".csv")
-        check_outputs([self.path], [(target, TABLES), (self.save_model, None)])
+        target = self.output or out.name_after(self.path, "clusters", ".csv")
+        out.check_outputs([self.path], [(target, TABLES), (self.save_model, None)])
         with self.stages():
             report("reading")
             table = self.read()
@@ -75,9 +63,9 @@ class Cluster(AffinityCommand, DataCommand):
             report("starting")
             estimator = self._make(given).fit(symmetrize(table.X) if given else table.X)
             report("writing")
-            write_rows(target, estimator.labels_.reshape(-1, 1), ["cluster"], table)
+            out.write_rows(target, estimator.labels_.reshape(-1, 1), ["cluster"], table)
             if self.save_model is not None:
-                write_model(estimator, table, self.save_model)
+                out.write_model(estimator, table, self.save_model)
         facts = [
             Fact("method", "method", self.method),
             *self.data_facts(table, affinities=given),

@@ -5,7 +5,7 @@
     @dataclass(frozen=True, kw_only=True)
     class Greet(Command):
         name: str = argument("NAME", "Whom to greet.")
-        times: int = option(1, "--times -n", "How often.", shown=True, min=1)
+        times: int = option("How often.", default=1, min=1)
 
         def run(self) -> None: ...
 
@@ -34,32 +34,33 @@ __all__ = ["Command", "Fact", "argument", "function_of", "option"]
 
 
 def option(
-    default: Any,
-    flags: str,
     what: str,
     panel: str | None = None,
     *,
-    shown: bool | str = False,
+    default: Any = None,
+    flags: str = "",
+    shown: str | None = None,
     **settings: Any,
 ) -> Any:
     """An option of a command, as a field.
 
     Parameters
     ----------
-    default : object
-    flags : str
-        Such as ``"--output -o"``.
     what : str
         What its help says.
     panel : str or None, default=None
         Under which heading.
-    shown : bool or str, default=False
-        The default that the help shows; True for the real one.
+    default : object, default=None
+    flags : str, default=""
+        Such as ``"--output -o"``; by default the name of the field.
+    shown : str or None, default=None
+        The default that the help shows; None is the real one, unless that is None or False.
     **settings
         As Typer takes them.
     """
+    shows = shown or (default is not None and default is not False)
     made = typer.Option(
-        *flags.split(), help=what, rich_help_panel=panel, show_default=shown, **settings
+        *flags.split(), help=what, rich_help_panel=panel, show_default=shows, **settings
     )
     return field(default=default, metadata={"typer": made})
 
@@ -119,8 +120,10 @@ class Command:
 
     given: frozenset[str] = frozenset()
     started: float = field(default_factory=perf_counter)
-    quiet: bool = option(False, "--quiet -q", "Print nothing but errors.")
-    json: bool = option(False, "--json", "Print the summary as one JSON object on stdout.")
+    quiet: bool = option("Print nothing but errors.", flags="--quiet -q", default=False)
+    json: bool = option(
+        "Print the summary as one JSON object on stdout.", flags="--json", default=False
+    )
 
     def run(self) -> None:
         """Do what the command is for."""

@@ -26,7 +26,7 @@ InputKind = StrEnum("InputKind", ["auto", "data", "affinities"])
 def input_kind() -> Any:
     """The option ``--input``, for commands that take graphs, too."""
     what = "What INPUT holds; auto takes a square sparse matrix for affinities."
-    return option(InputKind.auto, "--input", what, _DATA, shown=True)
+    return option(what, _DATA, flags="--input", default=InputKind.auto)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,38 +41,26 @@ class DataCommand(Command):
 
     path: Path = argument("INPUT", "CSV, TSV, Parquet, NPY, NPZ, Matrix Market, H5AD or a picture.")
     label: list[str] | None = option(
-        None,
-        "--label",
-        "A column that is no feature, such as a class. May be repeated.",
-        _DATA,
-        metavar="COLUMN",
+        "A column that is no feature, such as a class. May be repeated.", _DATA, metavar="COLUMN"
     )
     ids: str | None = option(
-        None, "--id", "The column that names the rows.", _DATA, metavar="COLUMN"
+        "The column that names the rows.", _DATA, flags="--id", metavar="COLUMN"
     )
-    key: str | None = option(None, "--key", "The array to take from an NPZ or H5AD file.", _DATA)
+    key: str | None = option("The array to take from an NPZ or H5AD file.", _DATA)
     missing: OnMissing = option(
-        OnMissing.error, "--missing", "What to do with rows that lack values.", _DATA, shown=True
+        "What to do with rows that lack values.", _DATA, default=OnMissing.error
     )
     sep: str | None = option(
-        None,
-        "--sep",
-        "Between the cells: ';', '|', tab, space, …",
-        _TEXT,
-        shown="detected",
-        metavar="CHARACTER",
+        "Between the cells: ';', '|', tab, space, …", _TEXT, shown="detected", metavar="CHARACTER"
     )
     decimal: str | None = option(
-        None, "--decimal", "The decimal mark: '.' or ','.", _TEXT, shown="detected", metavar="MARK"
+        "The decimal mark: '.' or ','.", _TEXT, shown="detected", metavar="MARK"
     )
-    encoding: str | None = option(
-        None, "--encoding", "Such as latin-1 or utf-16.", _TEXT, shown="utf-8"
-    )
+    encoding: str | None = option("Such as latin-1 or utf-16.", _TEXT, shown="utf-8")
     header: bool | None = option(
-        None,
-        "--header/--no-header",
         "Whether the first row holds the names of the columns.",
         _TEXT,
+        flags="--header/--no-header",
         shown="detected",
     )
 

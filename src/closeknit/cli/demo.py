@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from closeknit.cli import outputs as out
 from closeknit.cli.command import Fact, option
 from closeknit.cli.errors import Interrupted, UsageError
 from closeknit.cli.fitting import fit, neighbors_kept, stop_fact
-from closeknit.cli.neighborhood import PerplexityCommand, neighbor_facts
-from closeknit.cli.outputs import check_outputs, new_figure, picture_format
+from closeknit.cli.neighborhood import PerplexityCommand, bandwidth_facts, neighbor_facts
 from closeknit.progress import report
 
 if TYPE_CHECKING:
@@ -32,10 +32,9 @@ class Demo(PerplexityCommand):
     """
 
     output: Path = option(
-        Path("closeknit-demo.png"),
-        "--output -o",
         "The picture to write; the map goes beside it as CSV.",
-        shown=True,
+        flags="--output -o",
+        default=Path("closeknit-demo.png"),
     )
 
     def run(self) -> None:
@@ -45,8 +44,8 @@ class Demo(PerplexityCommand):
         from closeknit import TSNE
 
         csv = self.output.with_suffix(".csv") if self.output.name else self.output
-        check_outputs([], [(self.output, None), (csv, None)])
-        picture_format(self.output)
+        out.check_outputs([], [(self.output, None), (csv, None)])
+        out.picture_format(self.output)
         K = self.single_perplexity("the demo")
         with self.stages() as stages:
             X, digits = load_digits(return_X_y=True)
@@ -71,24 +70,17 @@ class Demo(PerplexityCommand):
             )
 
     def _facts(self, model: Any, X: NDArray[Any], digits: NDArray[Any]) -> list[Fact]:
-        import numpy as np
-
         from closeknit.quality import knn_accuracy
 
         affinities = model.affinity_estimator_
-        converged = affinities.converged_
-        errors = np.abs(affinities.perplexities_ - model.perplexity)[converged]
-        error = float(errors.max()) if errors.size else None
         accuracy = float(knn_accuracy(model.embedding_, digits))
-        missing = int(np.count_nonzero(~converged))
         passes = float(affinities.evaluations_.mean())
         return [
             Fact("n_samples", "points", X.shape[0]),
             Fact("n_features", "features", X.shape[1]),
             *neighbor_facts(affinities),
             Fact("passes_per_point", "passes per bandwidth", passes, "{:.2f}"),
-            Fact("largest_perplexity_error", "largest error of a perplexity", error, "{:.1e}"),
-            Fact("rows_without_bandwidth", "points without a bandwidth", missing),
+            *bandwidth_facts(affinities),
             Fact("n_iter", "iterations", model.n_iter_),
             stop_fact(model),
             Fact("kl_divergence", "KL(P‖Q)", model.kl_divergence_, "{:.3f}"),
@@ -100,7 +92,7 @@ class Demo(PerplexityCommand):
 def _draw(model: Any, digits: NDArray[Any]) -> Figure:
     from closeknit.plotting import plot_embedding, plot_history, plot_sigmas
 
-    figure = new_figure((16.0, 5.0))
+    figure = out.new_figure((16.0, 5.0))
     embedding, bandwidths, curve = figure.subplots(1, 3)
     plot_embedding(model.embedding_, digits, ax=embedding)
     embedding.set_title("t-SNE of scikit-learn's digits")
@@ -120,5 +112,5 @@ def _write(figure: Figure, output: Path, csv: Path, model: Any, digits: NDArray[
     columns = ["tsne0", "tsne1"]
     labels = {"digit": digits, "sigma": model.affinity_estimator_.sigmas_}
     with replacing(output) as file:  # both or none
-        figure.savefig(file, format=picture_format(output), dpi=150)
+        figure.savefig(file, format=out.picture_format(output), dpi=150)
         write_table(csv, model.embedding_, columns=columns, labels=labels)

@@ -6,24 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from closeknit.cli import outputs as out
 from closeknit.cli.command import Fact, option
 from closeknit.cli.data import DataCommand, InputKind, holds_affinities, input_kind
 from closeknit.cli.errors import CommandError, Interrupted, UsageError
 from closeknit.cli.fitting import TITLES, Method, fit, neighbors_kept, stop_fact, transform
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.neighborhood import AffinityCommand, Approximation, neighbor_facts
-from closeknit.cli.outputs import (
-    TABLE_FILE,
-    check_outputs,
-    model_file,
-    name_after,
-    new_figure,
-    output_file,
-    picture_format,
-    save_figure,
-    write_model,
-    write_rows,
-)
 from closeknit.progress import report
 
 if TYPE_CHECKING:
@@ -56,43 +45,31 @@ class Embed(AffinityCommand, DataCommand):
     closeknit embed more.npy --model old.closeknit -o more.csv
     """
 
-    output: Path | None = output_file(TABLE_FILE, "INPUT-METHOD.csv")
+    output: Path | None = out.output_file(out.TABLE_FILE, "INPUT-METHOD.csv")
     method: Method = option(
-        Method.tsne,
-        "--method -m",
         "The embedding: tsne, ee, ssne, sne, tee or eigenmaps.",
-        shown=True,
+        flags="--method -m",
+        default=Method.tsne,
         metavar="NAME",
     )
-    plot: Path | None = option(None, "--plot", "Draw it, too: .png, .pdf or .svg.")
-    color: str | None = option(None, "--color", "Colour the picture by it.", metavar="COLUMN")
-    dims: int = option(2, "--dims", "Dimensions of the map.", shown=True, min=1)
+    plot: Path | None = option("Draw it, too: .png, .pdf or .svg.")
+    color: str | None = option("Colour the picture by it.", metavar="COLUMN")
+    dims: int = option("Dimensions of the map.", default=2, min=1)
     lam: str | None = option(
-        None,
-        "--lam",
         "Weight λ of the repulsion; a list such as 0.1,1,10 is followed in turn.",
         shown="the method's own",
         metavar="NUMBER|auto|LIST",
     )
-    max_iter: int = option(
-        1000, "--max-iter", "Most iterations of the minimiser.", shown=True, min=0
-    )
+    max_iter: int = option("Most iterations of the minimiser.", default=1000, min=0)
     time_limit: float | None = option(
-        None,
-        "--time-limit",
-        "Stop minimising after so long and keep what is there.",
-        metavar="SECONDS",
-        min=0.0,
+        "Stop minimising after so long and keep what is there.", metavar="SECONDS", min=0.0
     )
     kind: InputKind = input_kind()
-    save_model: Path | None = model_file()
+    save_model: Path | None = out.model_file()
     transform: list[Path] | None = option(
-        None,
-        "--transform",
-        "Place the rows of this file on the map, too. May be repeated.",
-        metavar="NEW",
+        "Place the rows of this file on the map, too. May be repeated.", metavar="NEW"
     )
-    model: Path | None = option(None, "--model", "Place INPUT on the map of a saved model.")
+    model: Path | None = option("Place INPUT on the map of a saved model.")
 
     def run(self) -> None:
         """See `Command`."""
@@ -121,15 +98,17 @@ class Embed(AffinityCommand, DataCommand):
         suffix = ".csv" if self.output is None else "".join(self.output.suffixes[-2:])
         folder = (self.output or Path()).parent
         what = "placed" if self.model else self.method.value
-        target = self.output or name_after(self.path, what, ".csv")
+        target = self.output or out.name_after(self.path, what, ".csv")
         inputs = [*(self.transform or ()), *([] if self.model is None else [self.model])]
         placed = [
-            folder / name_after(one, self.method.value, suffix) for one in self.transform or ()
+            folder / out.name_after(one, self.method.value, suffix) for one in self.transform or ()
         ]
         tables = [(path, TABLES) for path in (target, *placed)]
-        check_outputs([self.path, *inputs], [*tables, (self.plot, None), (self.save_model, None)])
+        out.check_outputs(
+            [self.path, *inputs], [*tables, (self.plot, None), (self.save_model, None)]
+        )
         if self.plot is not None:
-            picture_format(self.plot)
+            out.picture_format(self.plot)
         return [
             Fact("output", "Embedding", target),
             Fact("plot", "Picture", self.plot),
@@ -160,7 +139,7 @@ class Embed(AffinityCommand, DataCommand):
             report("writing")
             self._write(files[0].value, model.embedding_, model, table, colors)
             if self.save_model is not None:
-                write_model(model, table, self.save_model)
+                out.write_model(model, table, self.save_model)
             kept = None
             if not interrupted:
                 for one, path in zip(new, files[3].value, strict=True):
@@ -266,11 +245,11 @@ class Embed(AffinityCommand, DataCommand):
         if self.plot is not None:
             from closeknit.plotting import plot_embedding
 
-            figure = new_figure((8.0, 7.0))
+            figure = out.new_figure((8.0, 7.0))
             axes = figure.add_subplot(projection="3d" if Y.shape[1] == 3 else None)
             plot_embedding(Y, ax=axes, **colors)
             axes.set_title(_title(model) + (f", by {self.color}" if self.color else ""))
-            save_figure(figure, self.plot)
+            out.save_figure(figure, self.plot)
 
 
 def _title(model: Any) -> str:
@@ -282,7 +261,7 @@ def _write_map(path: Path, Y: Any, model: Any, table: Table) -> None:
     from closeknit.io.anndata import METHODS
 
     name = next(short for short, known in METHODS.items() if known == type(model).__name__)
-    write_rows(path, Y, [f"{name}{i}" for i in range(Y.shape[1])], table)
+    out.write_rows(path, Y, [f"{name}{i}" for i in range(Y.shape[1])], table)
 
 
 def _parse_lam(text: str) -> Any:

@@ -10,7 +10,13 @@ from typing import Any
 from closeknit.cli.command import Command, Fact, option
 from closeknit.cli.errors import UsageError
 
-__all__ = ["AffinityCommand", "Approximation", "PerplexityCommand", "neighbor_facts"]
+__all__ = [
+    "AffinityCommand",
+    "Approximation",
+    "PerplexityCommand",
+    "bandwidth_facts",
+    "neighbor_facts",
+]
 
 _AFFINITIES = "Affinities"
 
@@ -30,19 +36,14 @@ class PerplexityCommand(Command):
     """
 
     perplexity: list[str] | None = option(
-        None,
-        "--perplexity -p",
         "Effective number of neighbours per point; several, as in 10,40, are averaged.",
         _AFFINITIES,
+        flags="--perplexity -p",
         shown="30",
         metavar="NUMBER",
     )
-    seed: int = option(
-        0, "--seed", "The same seed gives the same result to the bit.", shown=True, min=0
-    )
+    seed: int = option("The same seed gives the same result to the bit.", default=0, min=0)
     threads: int | None = option(
-        None,
-        "--threads",
         "Threads to use; the result does not depend on it.",
         shown="all cores",
         min=1,
@@ -92,8 +93,6 @@ class AffinityCommand(PerplexityCommand):
     """A command that searches for neighbours."""
 
     n_neighbors: int | None = option(
-        None,
-        "--n-neighbors",
         "Neighbours each point is compared with.",
         _AFFINITIES,
         shown="3 × perplexity",
@@ -101,18 +100,14 @@ class AffinityCommand(PerplexityCommand):
         metavar="INTEGER",
     )
     metric: str = option(
-        "euclidean",
-        "--metric",
         "euclidean, cosine, or any other of scikit-learn's; precomputed for distances.",
         _AFFINITIES,
-        shown=True,
+        default="euclidean",
     )
     neighbors: Approximation = option(
-        Approximation.auto,
-        "--neighbors",
         "How to find neighbours; auto is exact up to 20,000 points.",
         _AFFINITIES,
-        shown=True,
+        default=Approximation.auto,
     )
 
     @property
@@ -155,6 +150,36 @@ def neighbor_facts(affinities: Any) -> list[Fact]:
         Fact("n_neighbors", "neighbours per point", count),
         Fact("neighbor_search", "neighbour search", _search_of(affinities)),
         Fact("metric", "metric", getattr(affinities, "metric", None)),
+    ]
+
+
+def bandwidth_facts(affinities: Any) -> list[Fact]:
+    """How well the bandwidths give the perplexity, and how many points have none.
+
+    Parameters
+    ----------
+    affinities : fitted estimator of affinities
+
+    Returns
+    -------
+    list of Fact
+
+    Examples
+    --------
+    >>> import closeknit as ck, numpy as np
+    >>> affinities = ck.EntropicAffinities(3.0).fit(np.arange(12.0)[:, None])
+    >>> bandwidth_facts(affinities)[1].value
+    0
+    """
+    import numpy as np
+
+    converged = affinities.converged_
+    errors = np.abs(affinities.perplexities_ - affinities.perplexity)[converged]
+    error = float(errors.max()) if errors.size else None
+    missing = int(np.count_nonzero(~converged.reshape(len(converged), -1).all(axis=1)))
+    return [
+        Fact("largest_perplexity_error", "largest error of a perplexity", error, "{:.1e}"),
+        Fact("rows_without_bandwidth", "points without a bandwidth", missing),
     ]
 
 

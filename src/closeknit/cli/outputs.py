@@ -36,13 +36,13 @@ GRAPH_FILE = "The sparse matrix to write: .npz (SciPy) or .mtx."
 
 def output_file(what: str, default: str) -> Any:
     """The option ``--output``, with what is written and what the file is called by default."""
-    return option(None, "--output -o", what, shown=f"{default} here")
+    return option(what, flags="--output -o", shown=f"{default} here")
 
 
 def model_file() -> Any:
     """The option ``--save-model``."""
     what = "Keep the fitted model, for closeknit.io.load."
-    return option(None, "--save-model", what, metavar="FILE")
+    return option(what, flags="--save-model", metavar="FILE")
 
 
 def name_after(path: Path, what: str, suffix: str) -> Path:

@@ -6,20 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from closeknit.cli.cluster import (
-    WORK,
-    Clustering,
-    check_number,
-    cluster_facts,
-    number_of,
-    way_to_find,
-)
+from closeknit.cli import outputs as out
+from closeknit.cli.cluster import WORK, Clustering, check_number, cluster_facts, cluster_options
 from closeknit.cli.command import Fact, argument
 from closeknit.cli.data import read_image
 from closeknit.cli.errors import Interrupted
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.neighborhood import PerplexityCommand
-from closeknit.cli.outputs import check_outputs, name_after, output_file
 from closeknit.progress import report
 
 if TYPE_CHECKING:
@@ -40,13 +33,13 @@ class Segment(PerplexityCommand):
     """
 
     path: Path = argument("IMAGE", "PNG, JPEG, TIFF or BMP.")
-    output: Path | None = output_file(
+    output: Path | None = out.output_file(
         "A picture with every segment in its mean colour (.png), or the number of each pixel's "
         "segment (.npy).",
         "IMAGE-segments.png",
     )
-    segments: int | None = number_of("segments")
-    method: Clustering = way_to_find("segments")
+    segments: int | None = cluster_options("segments")[0]
+    method: Clustering = cluster_options("segments")[1]
 
     def run(self) -> None:
         """See `Command`."""
@@ -54,8 +47,8 @@ class Segment(PerplexityCommand):
 
         check_number(self.method, self.segments, "--segments")
         K = self.single_perplexity("segment")
-        target = self.output or name_after(self.path, "segments", ".png")
-        check_outputs([self.path], [(target, (".png", ".npy"))])
+        target = self.output or out.name_after(self.path, "segments", ".png")
+        out.check_outputs([self.path], [(target, (".png", ".npy"))])
         with self.stages():
             report("reading")
             image = read_image(self.path)

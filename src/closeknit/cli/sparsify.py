@@ -7,11 +7,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from closeknit.cli import outputs as out
 from closeknit.cli.command import Fact, option
 from closeknit.cli.data import DataCommand, InputKind, holds_affinities, input_kind
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.neighborhood import AffinityCommand
-from closeknit.cli.outputs import GRAPH_FILE, check_outputs, name_after, output_file
 from closeknit.progress import report
 
 __all__ = ["Sparsify"]
@@ -36,18 +36,15 @@ class Sparsify(AffinityCommand, DataCommand):
     closeknit sparsify W.npz -o sparser.npz --method resistance --sparsity 0.99
     """
 
-    output: Path | None = output_file(GRAPH_FILE, "INPUT-sparse.npz")
+    output: Path | None = out.output_file(out.GRAPH_FILE, "INPUT-sparse.npz")
     method: Sparsifier = option(
-        Sparsifier.entropic,
-        "--method -m",
         "Which edges stay: entropic (the strongest), knn (to nearest neighbours), viewers (those "
         "few points vote against) or resistance (a sample, reweighted).",
-        shown=True,
+        flags="--method -m",
+        default=Sparsifier.entropic,
         metavar="NAME",
     )
     sparsity: float | None = option(
-        None,
-        "--sparsity",
         "Share of pairs without an edge, such as 0.95.",
         shown="the method's own rule",
         min=0.0,
@@ -61,8 +58,8 @@ class Sparsify(AffinityCommand, DataCommand):
         from closeknit.io import write_graph
         from closeknit.io.writers import GRAPHS
 
-        target = self.output or name_after(self.path, "sparse", ".npz")
-        check_outputs([self.path], [(target, GRAPHS)])
+        target = self.output or out.name_after(self.path, "sparse", ".npz")
+        out.check_outputs([self.path], [(target, GRAPHS)])
         with self.stages():
             report("reading")
             table = self.read()

@@ -40,6 +40,8 @@ MAX_POINTS_EXACT = 5000
 #: Points beyond which maps are so wide that the grid takes most of the time and memory.
 _MANY_POINTS = 200_000
 #: Standard deviation below which the grid could not resolve a start.
+#: How much more of the divergence than of a whole objective may still be lost per iteration.
+_DIVERGENCE = 3.0
 _MIN_SPREAD = 0.01
 
 
@@ -143,7 +145,9 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         elif not direction.monotone:
             # Maps of few points take little time, and their divergences are small.
             strictness = 0.3 if objective.repulsion.is_exact else 1.0
-            stop = MapSettled(objective.weights, strictness * direction.default_tol)
+            floor = getattr(objective, "entropy", 0.0)
+            tol = strictness * direction.default_tol * (_DIVERGENCE if floor else 1.0)
+            stop = MapSettled(objective.weights, tol, floor=floor)
         callback = self.callback
         if getattr(self, "_skl_callbacks", None):
             callback = each_iteration(self, callback)
@@ -199,7 +203,8 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         small = n_samples <= MAX_POINTS_EXACT or self.n_components > 3
         if self.repulsion == "exact" or (self.repulsion == "auto" and small):
             return ExactRepulsion(self.n_jobs)
-        return GridRepulsion(self._accuracy[n_samples > _MANY_POINTS], n_jobs=self.n_jobs)
+        accuracy = self._accuracy[n_samples > _MANY_POINTS]
+        return GridRepulsion(accuracy, verify=False, n_jobs=self.n_jobs)
 
     def _place(self, Q: Any) -> Array:
         return place(

@@ -15,7 +15,6 @@ from closeknit.io.files import reading
 
 __all__ = [
     "Points",
-    "cells",
     "coil",
     "digits",
     "docstrings",
@@ -65,14 +64,6 @@ def coil(folder: Path, n_objects: int = 10) -> Points:
     with reading(path), np.load(path, allow_pickle=False) as file:
         X, y = file["X"][:n] / 255.0, file["y"][:n]
     return Points("COIL-20", X, y, ring=72)
-
-
-def cells(folder: Path) -> Points:
-    """Cord blood mononuclear cells (CBMC): 50 principal components of their expression."""
-    path = folder / "cbmc_cite_pca50.npz"
-    with reading(path), np.load(path, allow_pickle=False) as file:
-        X, y = file["X"].astype(np.float64), file["y"]
-    return Points("CBMC", X, y)
 
 
 def mnist(folder: Path, n_samples: int) -> Points:

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from closeknit._threads import effective_n_jobs
 from closeknit.graphs.compare import sparsity
 from closeknit.graphs.from_data import affinity_graph
+from closeknit.neighbors import validate_points
 from closeknit.progress import shown
 
 __all__ = ["BaseSparsifier"]
@@ -58,9 +58,7 @@ class BaseSparsifier(BaseEstimator):
             An interrupt (Ctrl-C) is passed on and leaves the graph that was fitted before.
         """
         self._check_parameters()
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
-        )
+        X = validate_points(self, X, ensure_min_samples=2)
         if self.input != "data" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"input={self.input!r} needs a square matrix, got shape {X.shape}; "

@@ -7,8 +7,6 @@ import gzip
 import os
 import secrets
 import stat
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +14,14 @@ from typing import BinaryIO
 
 from closeknit.exceptions import CloseknitError, DataError, ModelError, OutputError
 
-__all__ = ["check_expansion", "open_binary", "parts_of", "reading", "replacing"]
+__all__ = [
+    "check_expansion",
+    "expansion_limit",
+    "open_binary",
+    "parts_of",
+    "reading",
+    "replacing",
+]
 
 #: In memory a file may take so many bytes, or so many for each of its own if that is more.
 _FLOOR, _RATIO = 2**30, 100
@@ -149,8 +154,13 @@ def reading(
         raise failure(
             f"cannot read {path}: it needs more memory than there is; read a part of the data"
         ) from error
-    except (ValueError, EOFError, KeyError, zlib.error, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged file makes libraries raise anything
         raise failure(f"cannot read {path}: {_damaged(error)}") from error
+
+
+def expansion_limit(path: Path) -> int:
+    """Bytes of memory that what a file holds may take."""
+    return max(_FLOOR, _RATIO * path.stat().st_size)
 
 
 def check_expansion(path: Path, size: int) -> None:
@@ -166,7 +176,7 @@ def check_expansion(path: Path, size: int) -> None:
     --------
     >>> check_expansion(Path(__file__), 1000)
     """
-    if size > max(_FLOOR, _RATIO * path.stat().st_size):
+    if size > expansion_limit(path):
         raise DataError(
             f"it would take {size / 2**30:.1f} GiB of memory, more than {_RATIO} times its size; "
             "if that is right, store it uncompressed"

@@ -125,13 +125,8 @@ def load(path: str | Path) -> Any:
     ...     ck.io.load(f"{folder}/iris.closeknit")
     EntropicAffinities(perplexity=20)
     """
-    with reading(path, ModelError):
-        try:
-            with zipfile.ZipFile(path) as archive:
-                return _read_model(archive)
-        except (TypeError, AttributeError, IndexError, NotImplementedError, RuntimeError) as error:
-            # What a changed description makes of itself; all of it means the same to the user.
-            raise ValueError(error) from error
+    with reading(path, ModelError), zipfile.ZipFile(path) as archive:
+        return _read_model(archive)
 
 
 def _member(name: str) -> zipfile.ZipInfo:

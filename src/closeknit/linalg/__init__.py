@@ -3,6 +3,7 @@
 ::
 
     canonical, check_weights, …  a graph as a CSR matrix in order                   (csr.py)
+    check_structure              … whose indices lead somewhere                      (structure.py)
     multiply, inner, norm        the same bits for any number of threads
     thin, strongest_entries      fewer edges, for cheaper factors                   (strongest.py)
     factorize                    exact factors, dense or sparse                     (factors.py)
@@ -31,6 +32,7 @@ from closeknit.linalg.csr import (
 from closeknit.linalg.eigenvectors import Eigenvectors, graph_eigenvectors
 from closeknit.linalg.factors import SOLVERS, Factor, choose_solver, factorize
 from closeknit.linalg.strongest import strongest_entries, take_entries, thin
+from closeknit.linalg.structure import check_structure
 
 __all__ = [
     "SOLVERS",
@@ -39,6 +41,7 @@ __all__ = [
     "Eigenvectors",
     "Factor",
     "canonical",
+    "check_structure",
     "check_symmetric",
     "check_weights",
     "choose_solver",

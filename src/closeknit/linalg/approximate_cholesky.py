@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
-from sklearn.utils import check_random_state
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
@@ -64,7 +63,6 @@ class ApproximateCholesky:
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_matrix
-    from sklearn.utils import check_random_state
     >>> from closeknit.linalg import ApproximateCholesky
     >>> path = csr_matrix([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     >>> factor = ApproximateCholesky(path, excess=[1.0, 0.0, 1.0])
@@ -104,6 +102,8 @@ class ApproximateCholesky:
         if not (weights.data.min(initial=0.0) >= 0.0 and np.isfinite(total)):
             raise ValueError("weights must be finite and not negative, and their sum finite")
         if not isinstance(random_state, int | np.integer):
+            from sklearn.utils import check_random_state
+
             random_state = check_random_state(random_state).randint(2**63, dtype=np.uint64)
         if not 0 <= random_state < 2**64:
             raise ValueError(f"random_state={random_state!r} must be from 0 to 2**64 - 1")
@@ -138,10 +138,10 @@ class ApproximateCholesky:
         --------
         >>> import numpy as np
         >>> from scipy.sparse import csr_matrix
-        from sklearn.utils import check_random_state
         >>> from closeknit.linalg import ApproximateCholesky
-        >>> edge = csr_matrix([[1.0, -1.0], [-1.0, 1.0]])
-        >>> ApproximateCholesky(edge).solve(np.array([1.0, -1.0]))  # singular: a mean of zero
+        >>> edge = csr_matrix([[0.0, 1.0], [1.0, 0.0]])
+        >>> factor = ApproximateCholesky(edge, excess=[0.0, 0.0])
+        >>> factor.solve(np.array([1.0, -1.0]))  # singular: a mean of zero
         array([ 0.5, -0.5])
         """
         columns = np.ascontiguousarray(rhs, dtype=np.float64)

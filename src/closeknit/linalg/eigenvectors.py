@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils import check_random_state
 
 from closeknit._threads import single_threaded_blas
 from closeknit.exceptions import NotConvergedWarning
@@ -133,6 +132,8 @@ def graph_eigenvectors(
     >>> graph_eigenvectors(path, 3).values.round(6)
     array([0., 1., 2.])
     """
+    from sklearn.utils import check_random_state
+
     W = canonical(W, name="the graph")
     n = W.shape[0]
     if not 1 <= n_vectors <= n:

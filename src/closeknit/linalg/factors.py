@@ -33,7 +33,7 @@ class Factor(Protocol):
     >>> import numpy as np
     >>> from scipy.sparse import identity
     >>> from closeknit.linalg import Factor, factorize
-    >>> factor: Factor = factorize(2.0 * identity(2, format="csr"))
+    >>> factor: Factor = factorize(2.0 * identity(2, format="csr"), "dense")
     >>> factor.solve(np.ones((2, 1)))
     array([[0.5],
            [0.5]])

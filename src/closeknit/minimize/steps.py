@@ -15,7 +15,16 @@ import numpy as np
 from closeknit.linalg import inner, norm
 from closeknit.minimize.problem import Array
 
-__all__ = ["Backtracking", "FixedStep", "Line", "Sample", "Step", "StrongWolfe", "resolve_step"]
+__all__ = [
+    "Backtracking",
+    "FixedStep",
+    "Line",
+    "LineSearch",
+    "Sample",
+    "Step",
+    "StrongWolfe",
+    "resolve_step",
+]
 
 
 @dataclass(frozen=True)

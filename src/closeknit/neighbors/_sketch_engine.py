@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from closeknit import _core
-from closeknit._threads import chunks, single_threaded_blas
+from closeknit._threads import single_threaded_blas
 from closeknit.neighbors._cells import Cells, assign, group_by_cell, make_cells, pack
 from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketcher, Sketches, rounding_margin
 from closeknit.neighbors._sketch_settings import (
@@ -19,11 +19,7 @@ from closeknit.neighbors._sketch_settings import (
     choose_settings,
     known_rows,
 )
-from closeknit.neighbors.candidates import (
-    candidate_distances,
-    nearest_of,
-    smallest_columns,
-)
+from closeknit.neighbors.candidates import nearest_of_all
 from closeknit.neighbors.points import Data, Engine, Found, as_rows
 from closeknit.progress import log, steps
 
@@ -138,20 +134,13 @@ class SketchEngine(Engine):
         """Search for queries of which some are too far off for sketches: those by all distances."""
         indices = np.empty((queries.shape[0], n_neighbors), dtype=np.int32)
         sq_distances = np.empty((queries.shape[0], n_neighbors))
-        n_points = self._points.shape[0]
-        everyone = np.arange(n_points)
-        for chunk in chunks(len(far), 32 * n_points):
-            rows = far[chunk]
-            all_sq_distances = candidate_distances(
-                queries[rows],
-                self._points_for(queries),
-                np.broadcast_to(everyone, (len(rows), n_points)),
-                sq_offsets=self._sq_offsets,
-                n_threads=self._n_threads,
-            )
-            columns = smallest_columns(all_sq_distances, n_neighbors)
-            nearest = np.take_along_axis(all_sq_distances, columns, axis=1)
-            indices[rows], sq_distances[rows] = nearest_of(columns, nearest, n_neighbors)
+        indices[far], sq_distances[far] = nearest_of_all(
+            queries[far],
+            self._points_for(queries),
+            n_neighbors,
+            sq_offsets=self._sq_offsets,
+            n_threads=self._n_threads,
+        )
         near = np.setdiff1d(np.arange(queries.shape[0]), far)
         if len(near):
             indices[near], sq_distances[near] = self.search(n_neighbors, queries[near])

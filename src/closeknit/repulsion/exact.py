@@ -189,6 +189,8 @@ class ExactRepulsion(Repulsion):
         """Values and forces for every n; `point_weights` multiply the terms of point m."""
         return self._sum_pairs(X, kernel, point_weights, forces=True)
 
-    def cross_sums(self, queries: Array, X: Array, kernel: Kernel) -> PairSums:
+    def cross_sums(
+        self, queries: Array, X: Array, kernel: Kernel, point_weights: Array | None = None
+    ) -> PairSums:
         """Sums of each query over all points of `X`, for points outside the embedding."""
-        return self._sum_pairs(X, kernel, queries=queries, forces=True)
+        return self._sum_pairs(X, kernel, point_weights, queries=queries, forces=True)

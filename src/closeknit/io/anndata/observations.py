@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,17 @@ import numpy as np
 from scipy import sparse
 
 from closeknit.exceptions import DataError
+from closeknit.io.arrays import check_csr
 from closeknit.io.extras import require
+from closeknit.io.files import expansion_limit
 from closeknit.io.frames import label_columns
 from closeknit.io.table import Selection, Table, assemble, default_names
 from closeknit.neighbors import Neighbors
 
 __all__ = ["from_anndata", "neighbors_from_anndata", "read_h5ad", "representation", "stored_graph"]
+
+#: Seconds that HDF5 has for the text in a file, and one more for every 10 MB of it.
+_PATIENCE = 20
 
 
 def from_anndata(adata: Any, key: str | None = None, *, missing: str = "error") -> Table:
@@ -59,6 +66,20 @@ def read_h5ad(path: Path, selection: Selection, key: str | None = None) -> Table
     (3, 3)
     """
     package = require("anndata", "anndata", "reading H5AD needs anndata")
+    limit, seconds = expansion_limit(path), _PATIENCE + path.stat().st_size // 10**7
+    try:
+        subprocess.run(
+            [sys.executable, "-P", Path(__file__).with_name("probe.py"), path, str(limit)],
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ValueError(f"HDF5 reads its text for more than {seconds} s") from error
+    except subprocess.CalledProcessError as error:
+        raise ValueError((error.stderr.splitlines() or ["HDF5 crashes on it"])[-1]) from error
     return _to_table(package.read_h5ad(path), key, selection, "h5ad")
 
 
@@ -106,7 +127,7 @@ def representation(adata: Any, key: str | None) -> tuple[Any, str]:
         raise DataError("the AnnData has no X; choose a representation such as 'X_pca'")
     if hasattr(found, "to_memory"):  # it is on disk
         found = found.to_memory()
-    return (sparse.csr_matrix(found) if sparse.issparse(found) else np.asarray(found)), key
+    return (check_csr(found) if sparse.issparse(found) else np.asarray(found)), key
 
 
 def stored_graph(adata: Any, key: str | None) -> Any:
@@ -120,7 +141,7 @@ def stored_graph(adata: Any, key: str | None) -> Any:
             f"there are no neighbours under {key!r}: obsp has no {name!r}, only {known}; "
             "run sc.pp.neighbors, or do without neighbors_key"
         )
-    return sparse.csr_matrix(adata.obsp[name])
+    return check_csr(adata.obsp[name])
 
 
 def _to_table(adata: Any, key: str | None, selection: Selection, kind: str) -> Table:
