@@ -54,28 +54,26 @@ class _Elastic(NonlinearEmbedding):
 
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
         weights: Any = self.repulsive_weights
-        options["scaling"] = self.scaling
-        if weights is None:
-            return self._model(P, **options)
-        by_distance = callable(weights) or isinstance(weights, str)
-        plain = self.metric == "euclidean" and not sparse.issparse(X) and not callable(weights)
-        if not (by_distance and plain):  # no grid can sum them
-            self.repulsion_ = ExactRepulsion(self.n_jobs)
-        if not by_distance:
-            return self._model(P, repulsive_weights=weights, **{**options, "repulsion": None})
-        if isinstance(weights, str) and weights != "sqdistances":
+        by_name = isinstance(weights, str)
+        if by_name and weights != "sqdistances":
             raise ValueError(
                 f"repulsive_weights={weights!r} must be None (ones), 'sqdistances', a function of "
                 "squared distances or a matrix"
             )
-        options["repulsion"] = DistanceRepulsion(
-            self.n_jobs,
-            data=X,
-            metric=self.metric,
-            weigh=weights if callable(weights) else None,
-            grid=None if self.repulsion_.is_exact else self.repulsion_,
-        )
-        return self._model(P, **options)
+        on_grid = by_name and self.metric == "euclidean" and not sparse.issparse(X)
+        if weights is not None and not on_grid:
+            self.repulsion_ = ExactRepulsion(self.n_jobs)
+            options["repulsion"] = None
+        if by_name or callable(weights):
+            options["repulsion"] = DistanceRepulsion(
+                self.n_jobs,
+                data=X,
+                metric=self.metric,
+                weigh=None if by_name else weights,
+                grid=None if self.repulsion_.is_exact else self.repulsion_,
+            )
+            weights = None
+        return self._model(P, repulsive_weights=weights, scaling=self.scaling, **options)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         """For an automatic λ the normalised model first, and from there the elastic one."""

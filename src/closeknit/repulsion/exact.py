@@ -73,6 +73,28 @@ class CurvatureSums(PairSums):
     curvature: Array
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What to sum: over which points' terms with which weights, and for which places.
+
+    Attributes
+    ----------
+    point_weights : ndarray of shape (n_samples,) or None
+        What multiplies the terms of point m.
+    vectors : ndarray of shape (n_samples, n_components) or None
+        What multiplies its terms of the curvature, coordinate by coordinate.
+    queries : ndarray of shape (n_queries, n_components) or None
+        Places outside the embedding; None sums for each point over all others.
+    forces, curvatures : bool
+    """
+
+    point_weights: Array | None = None
+    vectors: Array | None = None
+    queries: Array | None = None
+    forces: bool = False
+    curvatures: bool = False
+
+
 class Repulsion(ABC):
     """A way to sum a kernel over all pairs; the sums for the Hessian are exact in all of them.
 
@@ -118,40 +140,32 @@ class Repulsion(ABC):
         self, X: Array, kernel: Kernel, point_weights: Array | None = None
     ) -> CurvatureSums:
         """Values, forces, slopes and curvatures for every n."""
-        return self._sum_pairs(X, kernel, point_weights, forces=True, curvatures=True)
+        return self._sum_pairs(X, kernel, Wanted(point_weights, forces=True, curvatures=True))
 
     def curvature_product(
         self, X: Array, kernel: Kernel, V: Array, point_weights: Array | None = None
     ) -> Array:
         """Σ_m w K''(t) (x_n − x_m)² v_m, coordinate by coordinate."""
-        V = np.ascontiguousarray(V)
-        return self._sum_pairs(X, kernel, point_weights, vectors=V, curvatures=True).curvature
+        wanted = Wanted(point_weights, vectors=np.ascontiguousarray(V), curvatures=True)
+        return self._sum_pairs(X, kernel, wanted).curvature
 
     def potential(self, X: Array, kernel: Kernel) -> Potential | None:
         """Return x ↦ Σ_m K(‖x − x_m‖²) as an object to be read anywhere; None if that is summed."""
         return None
 
-    def _sum_pairs(
-        self,
-        X: Array,
-        kernel: Kernel,
-        point_weights: Array | None = None,
-        *,
-        vectors: Array | None = None,
-        queries: Array | None = None,
-        forces: bool = False,
-        curvatures: bool = False,
-    ) -> CurvatureSums:
+    def _sum_pairs(self, X: Array, kernel: Kernel, wanted: Wanted) -> CurvatureSums:
         """Sum over every pair; what is not wanted is None."""
         X = np.ascontiguousarray(X, dtype=np.float64)
+        queries = wanted.queries
         if queries is not None:
             queries = np.ascontiguousarray(queries, dtype=np.float64)
         at = X if queries is None else queries
+        forces, curvatures = wanted.forces, wanted.curvatures
         value = np.empty(len(at))
         force: Any = np.empty(at.shape) if forces else None
         curvature: Any = np.empty(at.shape) if curvatures else None
         slope: Any = np.empty(len(at)) if forces and curvatures else None
-        pairs = _core.Pairs(X, queries, point_weights, self.pair_weights, vectors)
+        pairs = _core.Pairs(X, queries, wanted.point_weights, self.pair_weights, wanted.vectors)
         threads = effective_n_jobs(self.n_jobs)
         _core.sum_all_pairs(pairs, kernel.code, value, slope, force, curvature, threads)
         return CurvatureSums(value, force, slope, curvature)
@@ -183,14 +197,14 @@ class ExactRepulsion(Repulsion):
 
     def values(self, X: Array, kernel: Kernel) -> Array:
         """Σ_m w K for every n."""
-        return self._sum_pairs(X, kernel).value
+        return self._sum_pairs(X, kernel, Wanted()).value
 
     def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
         """Values and forces for every n; `point_weights` multiply the terms of point m."""
-        return self._sum_pairs(X, kernel, point_weights, forces=True)
+        return self._sum_pairs(X, kernel, Wanted(point_weights, forces=True))
 
     def cross_sums(
         self, queries: Array, X: Array, kernel: Kernel, point_weights: Array | None = None
     ) -> PairSums:
         """Sums of each query over all points of `X`, for points outside the embedding."""
-        return self._sum_pairs(X, kernel, point_weights, queries=queries, forces=True)
+        return self._sum_pairs(X, kernel, Wanted(point_weights, queries=queries, forces=True))

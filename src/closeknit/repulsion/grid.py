@@ -31,7 +31,7 @@ from closeknit.linalg import Array, norm
 from closeknit.repulsion._grid_plan import GridPlan, cheapest, plans
 from closeknit.repulsion._potential import Box, KernelTransform, Potential
 from closeknit.repulsion._sampled_error import SampledError
-from closeknit.repulsion.exact import PairSums, Repulsion
+from closeknit.repulsion.exact import PairSums, Repulsion, Wanted
 
 __all__ = ["GridRepulsion"]
 
@@ -133,7 +133,7 @@ class GridRepulsion(Repulsion):
         sums = None if plan is None else self._read(X, weights, plan, forces=forces)
         if sums is not None and self.verify:
             sums = self._refine(X, kernel, weights, sums)
-        return self._sum_pairs(X, kernel, weights, forces=forces) if sums is None else sums
+        return self._sum_pairs(X, kernel, Wanted(weights, forces=forces)) if sums is None else sums
 
     def _refine(
         self, X: Array, kernel: Kernel, weights: Array | None, sums: PairSums

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from closeknit.kernels import Kernel
 from closeknit.linalg import Array, entry_rows, row_sums, with_data
 from closeknit.neighbors import dense_sq_distances
 from closeknit.repulsion._potential import Potential
-from closeknit.repulsion.exact import CurvatureSums, ExactRepulsion, PairSums, Repulsion
+from closeknit.repulsion.exact import CurvatureSums, ExactRepulsion, PairSums, Repulsion, Wanted
+from closeknit.repulsion.grid import GridRepulsion
 
 __all__ = ["DistanceRepulsion", "SparseRepulsion"]
 
@@ -47,24 +48,14 @@ class SparseRepulsion(ExactRepulsion):
 
     pair_weights: Any = None
 
-    def _sum_pairs(
-        self,
-        X: Array,
-        kernel: Kernel,
-        point_weights: Array | None = None,
-        *,
-        vectors: Array | None = None,
-        queries: Array | None = None,
-        forces: bool = False,
-        curvatures: bool = False,
-    ) -> CurvatureSums:
+    def _sum_pairs(self, X: Array, kernel: Kernel, wanted: Wanted) -> CurvatureSums:
         W: csr_matrix = self.pair_weights
         rows, columns = entry_rows(W), W.indices
         gap = X[rows] - X[columns]
         t = np.einsum("ij,ij->i", gap, gap)
         wK = W.data * kernel.K(t)
-        if point_weights is not None:
-            wK = wK * point_weights[columns]
+        if wanted.point_weights is not None:
+            wK = wK * wanted.point_weights[columns]
 
         def total(terms: Array) -> Array:
             if terms.ndim == 1:
@@ -72,12 +63,12 @@ class SparseRepulsion(ExactRepulsion):
             return np.stack([total(column) for column in terms.T], axis=1)
 
         slopes = wK * kernel.K1(t)
-        force: Any = total(slopes[:, None] * gap) if forces else None
-        slope: Any = total(slopes) if forces and curvatures else None
+        force: Any = total(slopes[:, None] * gap) if wanted.forces else None
+        slope: Any = total(slopes) if wanted.forces and wanted.curvatures else None
         curvature: Any = None
-        if curvatures:
+        if wanted.curvatures:
             bends = (wK * kernel.K2(t))[:, None] * gap**2
-            curvature = total(bends if vectors is None else bends * vectors[columns])
+            curvature = total(bends if wanted.vectors is None else bends * wanted.vectors[columns])
         return CurvatureSums(total(wK), force, slope, curvature)
 
 
@@ -123,6 +114,10 @@ class DistanceRepulsion(ExactRepulsion):
 
     is_weighted = True
 
+    def __post_init__(self) -> None:
+        if isinstance(self.grid, GridRepulsion):  # errors of terms that cancel say little
+            object.__setattr__(self, "grid", replace(self.grid, verify=False))
+
     @property
     def is_exact(self) -> bool:  # type: ignore[override]
         """Whether there is no grid."""
@@ -162,21 +157,10 @@ class DistanceRepulsion(ExactRepulsion):
         """Σ_m K without weights, if there is a grid."""
         return None if self.grid is None else self.grid.potential(X, kernel)
 
-    def _sum_pairs(
-        self,
-        X: Array,
-        kernel: Kernel,
-        point_weights: Array | None = None,
-        *,
-        vectors: Array | None = None,
-        queries: Array | None = None,
-        forces: bool = False,
-        curvatures: bool = False,
-    ) -> CurvatureSums:
-        wanted: dict[str, Any] = {"forces": forces, "curvatures": curvatures, "vectors": vectors}
+    def _sum_pairs(self, X: Array, kernel: Kernel, wanted: Wanted) -> CurvatureSums:
         parts = [
             ExactRepulsion(self.n_jobs, block)._sum_pairs(
-                X, kernel, point_weights, queries=X[rows], **wanted
+                X, kernel, replace(wanted, queries=X[rows])
             )
             for rows, block in self._blocks()
         ]
