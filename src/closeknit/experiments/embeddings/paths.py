@@ -129,8 +129,8 @@ def _verdicts(outcome: Paths) -> str:
                 "All methods converge to essentially the same embedding but GD, whose is still "
                 "evolving.",
                 None,
-                f"the last E of the others lie between {min(ends):.5g} and {max(ends):.5g}, that of "
-                f"GD is {gradient:.5g}; their last maps differ by a Procrustes disparity of at most "
+                f"the last E lie between {min(ends):.5g} and {max(ends):.5g}, that of GD is "
+                f"{gradient:.5g}; the last maps differ by a Procrustes disparity of at most "
                 f"{same:.2g}, that of GD from them by {other:.2g} or more",
                 "the paper gives no measure",
             ),
