@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.experiments.drawing import legend_below, new_figure
+from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
 from closeknit.experiments.report import Section, claim, listed
 from closeknit.experiments.sparsification.graphs import OURS
 from closeknit.experiments.sparsification.problems import EQUATIONS, PROGRAM, SEED, Problem
@@ -123,8 +123,10 @@ def figure_6(problems: Sequence[Problem], perplexities: Sequence[int]) -> Sectio
         for problem in problems
     }
     figure, grid = _draw(curves, ("D₁", "D₂"))
-    for axes in grid.flat:
-        axes.set_yscale("log")
+    for above, below in grid.T:
+        above.set_yscale("log")
+        plain_log_ticks(above.yaxis)
+        below.set(yscale="log", ylim=(1e-10, None))  # less is nothing, to rounding
     pairs = zip(program_d2(problems[0]), PRINTED_D2, strict=True)
     text = (
         f"The reference is exp(−d²/{DISTANCE_SCALE:g}²); D₁ is taken over all eigenvalues, D₂ over "
