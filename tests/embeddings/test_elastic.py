@@ -115,6 +115,46 @@ def test_repulsive_weights(model):
 
 
 @each_elastic
+def test_repulsive_weights_as_a_function_of_distances(model):
+    squared = np.square(pairwise_distances(X, metric="cityblock"))
+    by_rule = make(
+        model, lam=1.0, repulsive_weights=np.sqrt, metric="cityblock", max_iter=2, init="diffusion"
+    ).fit(X)
+    given = make(
+        model,
+        lam=1.0,
+        repulsive_weights=np.sqrt(squared),
+        metric="cityblock",
+        max_iter=2,
+        init="diffusion",
+    ).fit(X)
+    assert by_rule.objective_ == pytest.approx(given.objective_, rel=1e-9)
+    assert by_rule.new_point_repulsion_ == pytest.approx(given.new_point_repulsion_)
+
+
+@each_elastic
+def test_sparse_repulsive_weights(model):
+    W = np.square(pairwise_distances(X))
+    W[np.median(W) > W] = 0.0
+    thin = make(model, lam=1.0, repulsive_weights=sparse.csr_matrix(W), max_iter=5).fit(X)
+    full = make(model, lam=1.0, repulsive_weights=W, max_iter=5).fit(X)
+    assert thin.objective_ == pytest.approx(full.objective_, rel=1e-9)
+    np.testing.assert_allclose(thin.transform(X_NEW), full.transform(X_NEW), rtol=1e-5)
+
+
+@each_elastic
+def test_squared_distances_on_the_grid(model):
+    """Near the exact sums, with the authors' scaling and λ; new points read the grid."""
+    options = {"lam": 100.0, "repulsive_weights": "sqdistances", "scaling": "unit", "max_iter": 30}
+    grid = make(model, repulsion="grid", **options).fit(X)
+    exact = make(model, repulsion="exact", **options).fit(X)
+    assert not grid.repulsion_.is_exact
+    assert exact.repulsion_.is_exact
+    assert grid.objective_ == pytest.approx(exact.objective_, rel=0.05)
+    assert np.isfinite(grid.transform(X_NEW)).all()
+
+
+@each_elastic
 def test_scalings_give_the_same_map_at_lambdas_that_correspond(model):
     """λ of "unit" is λ / (n − 1) of "given", for the map and for new points."""
     unit = make(model, lam=590.0, scaling="unit", tol=1e-9).fit(X)
@@ -155,5 +195,9 @@ def test_repulsive_distances_of_sparse_data(model):
 @each_elastic
 def test_bad_repulsive_weights(model):
     refuses(r"repulsive_weights='ones' must be", model, repulsive_weights="ones")
-    refuses(r"repulsive_weights have shape", model, repulsive_weights=np.ones((3, 3)))
+    refuses(
+        r"repulsive_weights must be square and of the affinities",
+        model,
+        repulsive_weights=np.ones((3, 3)),
+    )
     refuses(r"repulsive_weights must be finite", model, repulsive_weights=-np.ones((60, 60)))

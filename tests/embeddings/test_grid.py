@@ -332,11 +332,10 @@ def test_many_duplicates(model, n_places):
     assert np.ptp(emb.embedding_) < 1e4
 
 
-def test_repulsive_weights_need_exact_sums():
+def test_repulsive_weights_that_are_given_need_exact_sums():
     """They are per pair; asking for a grid as well does no harm."""
-    emb = small(ck.ElasticEmbedding, repulsive_weights="sqdistances", lam=1.0, max_iter=5).fit(
-        SMALL
-    )
+    weights = np.ones((len(SMALL), len(SMALL)))
+    emb = small(ck.ElasticEmbedding, repulsive_weights=weights, lam=1.0, max_iter=5).fit(SMALL)
     assert emb.repulsion_.is_exact
 
 

@@ -310,7 +310,7 @@ def test_repulsive_weights_stay_as_they_are(model):
 
 @each_unnormalized
 def test_repulsive_weights_of_another_shape(model):
-    with pytest.raises(ValueError, match=r"shape \(9, 9\), affinities \(10, 10\)") as e:
+    with pytest.raises(ValueError, match=r"shape \(10, 10\), got \(9, 9\)") as e:
         model(affinities(), repulsive_weights=np.ones((9, 9)))
     sentence(e)
 

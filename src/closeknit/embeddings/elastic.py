@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from closeknit import objectives
 from closeknit.embeddings.nonlinear import NonlinearEmbedding
 from closeknit.linalg import Array
 from closeknit.minimize import Direction, Path, Schedule, SpectralMomentum, Stage
 from closeknit.objectives import AtLambda, Objective, Value
-from closeknit.repulsion import ExactRepulsion
+from closeknit.repulsion import DistanceRepulsion, ExactRepulsion
 
 __all__ = ["ElasticEmbedding", "TElasticEmbedding"]
-
-#: Points for which an n × n array of float64 is still reasonable (about 7 GiB).
-_MAX_POINTS_DENSE = 30_000
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class _Elastic(NonlinearEmbedding):
     """Unnormalised models: λ must fit the number of points, and can be found."""
 
     lam: Any = "auto"
-    repulsive_weights: str | ArrayLike | None = None
+    repulsive_weights: str | ArrayLike | Callable[[Array], Array] | None = None
     scaling: str = "given"
 
     _model: ClassVar[type[objectives.ElasticEmbedding] | type[objectives.TElasticEmbedding]]
@@ -55,29 +53,29 @@ class _Elastic(NonlinearEmbedding):
     _lam_names = ("auto",)
 
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
-        weights = self.repulsive_weights
-        if isinstance(weights, str):
-            weights = self._squared_distances(X)
-        if weights is not None:
+        weights: Any = self.repulsive_weights
+        options["scaling"] = self.scaling
+        if weights is None:
+            return self._model(P, **options)
+        by_distance = callable(weights) or isinstance(weights, str)
+        plain = self.metric == "euclidean" and not sparse.issparse(X) and not callable(weights)
+        if not (by_distance and plain):  # no grid can sum them
             self.repulsion_ = ExactRepulsion(self.n_jobs)
-            options["repulsion"] = None
-        return self._model(P, repulsive_weights=weights, scaling=self.scaling, **options)
-
-    def _squared_distances(self, X: Any) -> Array:
-        if self.repulsive_weights != "sqdistances":
+        if not by_distance:
+            return self._model(P, repulsive_weights=weights, **{**options, "repulsion": None})
+        if isinstance(weights, str) and weights != "sqdistances":
             raise ValueError(
-                f"repulsive_weights={self.repulsive_weights!r} must be None (ones), 'sqdistances' "
-                "or a matrix"
+                f"repulsive_weights={weights!r} must be None (ones), 'sqdistances', a function of "
+                "squared distances or a matrix"
             )
-        from closeknit.neighbors import dense_sq_distances
-
-        n = X.shape[0]
-        if n > _MAX_POINTS_DENSE:
-            raise ValueError(
-                f"repulsive_weights='sqdistances' needs {8 * n * n / 2**30:.0f} GiB for {n} "
-                "points; use None (ones) or fewer points"
-            )
-        return np.vstack([block for _, block in dense_sq_distances(X, X, self.metric)])
+        options["repulsion"] = DistanceRepulsion(
+            self.n_jobs,
+            data=X,
+            metric=self.metric,
+            weigh=weights if callable(weights) else None,
+            grid=None if self.repulsion_.is_exact else self.repulsion_,
+        )
+        return self._model(P, **options)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         """For an automatic λ the normalised model first, and from there the elastic one."""
@@ -144,8 +142,10 @@ class ElasticEmbedding(_Elastic):
         number of points. That model is minimised in a first stage, which counts as all stages do.
         What a number means depends on `scaling`. An increasing list follows the minimum from one λ
         to the next (homotopy); the last is the model's.
-    repulsive_weights : None, "sqdistances" or array, default=None
-        W⁻: ones, squared distances of the data, or a symmetric matrix.
+    repulsive_weights : None, "sqdistances", callable, array or sparse matrix, default=None
+        W⁻: ones; squared distances of the data, or a function of an array of them; or a symmetric
+        matrix. Only ones, and squared Euclidean distances of an array, can be summed on a grid:
+        the latter takes a sum for each feature.
     scaling : {"given", "unit"}, default="given"
         What λ multiplies. ``"given"`` takes the weights as they are: those of ``"entropic"``
         affinities sum to n, repulsive ones to n(n − 1), so that λ weighs a point's repulsion by all
@@ -252,8 +252,10 @@ class TElasticEmbedding(_Elastic):
         number of points. That model is minimised in a first stage, which counts as all stages do.
         What a number means depends on `scaling`. An increasing list follows the minimum from one λ
         to the next (homotopy); the last is the model's.
-    repulsive_weights : None, "sqdistances" or array, default=None
-        W⁻: ones, squared distances of the data, or a symmetric matrix.
+    repulsive_weights : None, "sqdistances", callable, array or sparse matrix, default=None
+        W⁻: ones; squared distances of the data, or a function of an array of them; or a symmetric
+        matrix. Only ones, and squared Euclidean distances of an array, can be summed on a grid:
+        the latter takes a sum for each feature.
     scaling : {"given", "unit"}, default="given"
         What λ multiplies. ``"given"`` takes the weights as they are: those of ``"entropic"``
         affinities sum to n, repulsive ones to n(n − 1), so that λ weighs a point's repulsion by all

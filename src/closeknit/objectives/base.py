@@ -208,9 +208,15 @@ class Objective(ABC):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_components)
-            A map; with few points, or more than three components, nothing is done.
+            A map; with few points, more than three components, or repulsive weights of pairs,
+            nothing is done.
         """
-        if len(X) < _MANY or X.shape[1] > 3 or not np.isfinite(X.sum()):
+        if (
+            len(X) < _MANY
+            or X.shape[1] > 3
+            or self.repulsion.is_weighted
+            or not np.isfinite(X.sum())
+        ):
             return
         order = map_order(X)
         weights = permuted(self.weights, order, self.attraction.n_jobs)

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from closeknit.kernels import GAUSSIAN, STUDENT
-from closeknit.linalg import Array, check_structure
+from closeknit.linalg import Array, check_symmetric
 from closeknit.objectives.base import Objective
-from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
+from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion, SparseRepulsion
 
 __all__ = [
     "ElasticEmbedding",
@@ -28,8 +28,9 @@ class UnnormalizedObjective(Objective):
     ----------
     affinities : sparse matrix or array of shape (n_samples, n_samples)
         Attractive weights W⁺.
-    repulsive_weights : array of shape (n_samples, n_samples) or None, default=None
-        Repulsive weights W⁻, symmetric and non-negative; None means ones, which need no memory.
+    repulsive_weights : array, sparse matrix or None, default=None
+        Repulsive weights W⁻, symmetric and non-negative; None means those of the repulsion, which
+        are ones unless it is a :class:`~closeknit.repulsion.DistanceRepulsion`.
     scaling : {"given", "unit"}, default="given"
         Whether the weights are taken as they are, or divided by their sums, so that
         Σ w⁺ = Σ w⁻ = 1. E at λ with the one is a multiple of E at λ Σ w⁺ / Σ w⁻ with the other.
@@ -50,17 +51,13 @@ class UnnormalizedObjective(Objective):
         if scaling not in ("given", "unit"):
             raise ValueError(f"scaling={scaling!r} must be 'given' or 'unit'")
         self.unit_sum = scaling == "unit"
-        total: float | None = None
         if repulsive_weights is not None:
             if repulsion is not None:
                 raise ValueError("repulsive_weights are summed exactly; leave repulsion out")
-            weights = _check_repulsive(repulsive_weights, np.shape(affinities))
-            total = float(weights.sum())
-            repulsion = ExactRepulsion(n_jobs, weights)
+            repulsion = _weighted(repulsive_weights, np.shape(affinities), n_jobs)
         super().__init__(affinities, repulsion=repulsion, n_jobs=n_jobs, check=check)
         n = self.weights.shape[0]
-        pairs = float(n * (n - 1)) or 1.0
-        total = pairs if total is None else total
+        pairs, total = float(n * (n - 1)) or 1.0, self.repulsion.total_weight(n)
         self.repulsive_scale = 1.0 / total if self.unit_sum and total > 0.0 else 1.0
         # A new point's attractive weights sum to 1; those of the others to 1, or to 1/n.
         self._new_point_weight = (n if self.unit_sum else 1) * self.repulsive_scale * total / pairs
@@ -127,18 +124,19 @@ class TElasticEmbedding(UnnormalizedObjective):
     kernel = STUDENT
 
 
-def _check_repulsive(weights: Any, shape: tuple[int, ...]) -> Array:
-    check_structure(weights, "repulsive_weights")
-    if sparse.issparse(weights):
-        weights = weights.toarray()
-    w = np.array(weights, dtype=np.float64, order="C")
-    if w.ndim != 2 or w.shape[0] != w.shape[1]:
-        raise ValueError(f"repulsive_weights must be square, got shape {w.shape}")
-    if w.shape != shape:
-        raise ValueError(f"repulsive_weights have shape {w.shape}, affinities {shape}")
+def _weighted(weights: Any, shape: tuple[int, ...], n_jobs: int | None) -> Repulsion:
+    """Return sums with the given weights, once these are checked."""
+    is_sparse = sparse.issparse(weights)
+    w = check_symmetric(weights, "repulsive_weights") if is_sparse else np.array(weights, float)
+    if w.shape != shape or w.ndim != 2 or w.shape[0] != w.shape[1]:
+        raise ValueError(
+            f"repulsive_weights must be square and of the affinities' shape {shape}, got {w.shape}"
+        )
+    if is_sparse:
+        return SparseRepulsion(n_jobs, w)
     if not np.isfinite(w).all() or (w < 0.0).any():
         raise ValueError("repulsive_weights must be finite and not negative")
     if np.abs(w - w.T).max() > 1e-10 * w.max():
         raise ValueError("repulsive_weights must be symmetric; average them with their transpose")
     np.fill_diagonal(w, 0.0)
-    return w
+    return ExactRepulsion(n_jobs, np.ascontiguousarray(w))

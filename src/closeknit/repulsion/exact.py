@@ -97,6 +97,15 @@ class Repulsion(ABC):
     pair_weights: Array | None = None
     n_jobs: int | None = -1
 
+    @property
+    def is_weighted(self) -> bool:
+        """Whether pairs have weights of their own, so that the points' numbers matter."""
+        return self.pair_weights is not None
+
+    def total_weight(self, n: int) -> float:
+        """Σ w over all ordered pairs of n points."""
+        return float(n * (n - 1) if self.pair_weights is None else self.pair_weights.sum())
+
     @abstractmethod
     def values(self, X: Array, kernel: Kernel) -> Array:
         """Σ_m w K(‖x_n − x_m‖²) for every n."""
