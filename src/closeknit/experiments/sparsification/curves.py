@@ -170,7 +170,7 @@ def _distance_verdicts(curves: Curves) -> str:
             claim(
                 f"{quantity} grows with the sparsity.",
                 [bool(values[-1] > values[0]) for values in growing.values()],
-                f"from the densest to the sparsest (and at how many steps it grows): {listed(ends)}",
+                f"from densest to sparsest (and at how many steps it grows): {listed(ends)}",
             ),
             claim(
                 f"Nearest neighbours have a smaller {quantity} than entropic affinities.",
