@@ -1,7 +1,6 @@
 """Bandwidths: closeknit beside the physical floor and its peers, all in one run.
 
     python benchmarks/affinities.py speed --data FOLDER     ratios to the floor and to peers
-    python benchmarks/affinities.py methods --data FOLDER   the paper's figure 6 as tables
     python benchmarks/affinities.py growth                  up to a million points in 10 dimensions
 
 The *floor* is one exp-and-normalise pass at known bandwidths with the same vectorised exponential,
@@ -24,12 +23,6 @@ from data import PIXELS, load
 
 import closeknit as ck
 from closeknit import _core
-from closeknit.experiments.affinities.methods import (
-    N_NEIGHBORS,
-    convergence_table,
-    methods_table,
-    try_methods,
-)
 from closeknit.neighbors import Neighbors, find_neighbors
 
 THREADS = 2
@@ -37,14 +30,14 @@ THREADS = 2
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["speed", "methods", "growth"])
+    parser.add_argument("what", choices=["speed", "growth"])
     parser.add_argument("--data", type=Path, help="folder with the benchmark data sets")
     parser.add_argument("--cache", type=Path, help="folder in which neighbours are kept")
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--no-peers", action="store_true", help="leave out the slow peers")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ck.exceptions.NoBandwidthWarning)
-    {"speed": speed, "methods": methods, "growth": growth}[arguments.what](arguments)
+    {"speed": speed, "growth": growth}[arguments.what](arguments)
 
 
 def neighbors_of(name: str, k: int, arguments: argparse.Namespace) -> Neighbors:
@@ -156,24 +149,6 @@ def peers(
     begin = time.perf_counter()
     found = _utils._binary_search_perplexity(single, perplexity, 0)
     yield time.perf_counter() - begin, np.asarray(found)
-
-
-# the paper's figure 6 ---------------------------------------------------------------------------
-
-
-def methods(arguments: argparse.Namespace) -> None:
-    for name in (PIXELS, "mnist", "newsgroups"):
-        found = neighbors_of(name, N_NEIGHBORS, arguments)
-        shape = (512, 512) if name == PIXELS else None
-        repeats = max(1, arguments.repeats // 5)
-        trial = try_methods(name, found, shape, repeats=repeats, n_jobs=THREADS)
-        print(f"\n### {name}: n = {trial.n_samples}, k = {N_NEIGHBORS}, K = 30\n")
-        print("Mean evaluations (passes) a point / seconds, order included:\n")
-        print(methods_table(trial))
-        passes = trial.counts["auto"].mean()
-        print(f"\n`method='auto'`: {passes:.3f} / {trial.auto_seconds:.3f}\n")
-        print("Share of points converged after i evaluations, mst order (auto: none):\n")
-        print(convergence_table(trial), flush=True)
 
 
 # growth -----------------------------------------------------------------------------------------

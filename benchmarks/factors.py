@@ -29,7 +29,7 @@ from scipy.sparse.linalg import splu
 
 import closeknit as ck
 from closeknit.graphs import symmetrize
-from closeknit.linalg import ApproximateCholesky, keep_strongest
+from closeknit.linalg import ApproximateCholesky, strongest_entries, take_entries
 from closeknit.linalg.factors import SparseFactor
 
 CACHE = Path(tempfile.gettempdir()) / "closeknit-benchmarks"
@@ -146,16 +146,16 @@ def condition(W: csr_matrix, ridge: np.ndarray, solve: Callable, most: int = 200
 
 
 def rows(n: int, kappa: int, full: csr_matrix, repeats: int) -> Iterator[Row]:
-    W = keep_strongest(full, kappa)
+    W = take_entries(full, strongest_entries(full, kappa))
     degrees = np.asarray(W.sum(axis=1)).ravel()
     ridge = 1e-10 * degrees
     L = csr_matrix(diags(degrees + ridge) - W)
     rhs = np.random.default_rng(1).normal(size=(n, 2))
     rhs -= rhs.mean(axis=0)
-    earlier = ApproximateCholesky.of_graph(_stretched(W), ridge)
+    earlier = ApproximateCholesky(_stretched(W), ridge)
     makers: dict[str, Callable[[], Any]] = {
-        "approximate": lambda: ApproximateCholesky.of_graph(W, ridge),
-        "refreshed": lambda: earlier.refreshed(W, ridge),
+        "approximate": lambda: ApproximateCholesky(W, ridge),
+        "refreshed": lambda: ApproximateCholesky(W, ridge, like=earlier),
         "SuperLU": lambda: SparseFactor(L),
         "Gauss–Seidel": lambda: GaussSeidel(L),
         "Jacobi": lambda: Jacobi(L),

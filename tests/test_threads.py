@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from closeknit import _threads
 from closeknit._threads import effective_n_jobs, run_chunks, single_threaded_blas
 from closeknit.exceptions import CloseknitWarning
 from closeknit.linalg import graph_eigenvectors
@@ -20,7 +19,7 @@ from closeknit.progress import listening
 
 @pytest.fixture
 def four_cores(monkeypatch):
-    monkeypatch.setattr(_threads, "_available_cores", lambda: 4)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(4), raising=False)
 
 
 @pytest.mark.parametrize(
@@ -48,19 +47,46 @@ def test_zero_is_refused_with_advice():
 
 
 def test_there_is_at_least_one_core():
-    assert _threads._available_cores() >= 1
+    assert effective_n_jobs(-1) >= 1
 
 
 @pytest.mark.usefixtures("four_cores")
 def test_too_many_threads_are_capped_with_one_warning():
-    _threads._warn_of_threads.cache_clear()
     with pytest.warns(CloseknitWarning, match="n_jobs=999 .* 64 threads") as caught:
         assert {effective_n_jobs(999) for _ in range(5)} == {64}
     assert len(caught) == 1
 
 
+def test_threads_that_could_not_be_started_are_reported_once():
+    """In a process of its own, because it is said once in each."""
+    program = """
+import warnings
+import numpy as np
+from scipy.sparse import eye
+from closeknit import _core
+from closeknit.linalg import multiply
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    graph, X = eye(100_000, format="csr"), np.ones((100_000, 1))
+    expected = multiply(graph, X, n_jobs=8)
+    print(len(caught))
+    _core.limit_new_threads(0)
+    for _ in range(3):
+        assert (multiply(graph, X, n_jobs=8) == expected).all()
+for warning in caught:
+    print(warning.category.__name__, warning.message)
+"""
+    run = [sys.executable, "-c", program]
+    output = subprocess.run(run, capture_output=True, check=True, text=True).stdout
+    before, *caught = output.splitlines()
+    assert before == "0"
+    assert len(caught) == 1
+    assert caught[0].startswith("CloseknitWarning not all threads that were asked for")
+
+
 def test_many_cores_may_all_be_used(monkeypatch):
-    monkeypatch.setattr(_threads, "_available_cores", lambda: 200)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(200), raising=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert effective_n_jobs(800) == 800

@@ -146,11 +146,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in _NAMES:
-        return import_module(f"closeknit.{name}")
-    if name in _HOME:
-        return getattr(import_module(f"closeknit.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'closeknit' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'closeknit' has no attribute {name!r}")
+    home = import_module(f"closeknit.{_HOME.get(name, name)}")
+    globals()[name] = found = getattr(home, name) if name in _HOME else home
+    return found  # at once the next time
 
 
 def __dir__() -> list[str]:

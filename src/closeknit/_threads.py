@@ -8,10 +8,12 @@ import threading
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
+from threadpoolctl import OpenBLASController, ThreadpoolController
+
+from closeknit import _core
 from closeknit.exceptions import CloseknitWarning
 from closeknit.progress import steps
 
@@ -20,6 +22,9 @@ __all__ = ["chunks", "effective_n_jobs", "run_chunks", "single_threaded_blas"]
 _BUDGET = 2**26  # bytes of working memory per chunk: 64 MiB
 # More threads than this, and than four per core, gain nothing, and may be more than the system has.
 _MANY = 64
+# Lets this thread, whichever it is, set OpenBLAS's limit: recent versions of threadpoolctl let only
+# the thread do so that did it first.
+_take_control = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
@@ -40,7 +45,8 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     Warns
     -----
     CloseknitWarning
-        Once, if there would be more threads than make sense.
+        Once, if there would be more threads than make sense, and once if an earlier call could not
+        start as many as it wanted.
 
     Examples
     --------
@@ -57,29 +63,26 @@ def effective_n_jobs(n_jobs: int | None) -> int:
         raise ValueError(
             f"n_jobs={n_jobs!r} has no meaning; use -1 for all cores or a positive integer"
         )
-    cores = _available_cores()
+    if _core.refused_threads():
+        _warn_once(
+            "not all threads that were asked for could be started; work goes on with those that "
+            "could, to the same result. Lower n_jobs, or let this process have more (ulimit -u)"
+        )
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     if n_jobs < 0:
         return max(1, cores + 1 + int(n_jobs))
     most = max(_MANY, 4 * cores)
     if n_jobs > most:
-        _warn_of_threads(int(n_jobs), most)
-        return most
-    return int(n_jobs)
+        _warn_once(
+            f"n_jobs={n_jobs} is more than this machine can use; {most} threads are used instead"
+        )
+    return min(int(n_jobs), most)
 
 
-def _available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-@cache  # so that it is said once, however often the number is asked for
-def _warn_of_threads(n_jobs: int, most: int) -> None:
-    warnings.warn(
-        f"n_jobs={n_jobs} is more than this machine can use; {most} threads are used instead",
-        CloseknitWarning,
-        stacklevel=4,
-    )
+@cache  # so that it is said once, however often the number of threads is asked for
+def _warn_once(message: str) -> None:
+    warnings.warn(message, CloseknitWarning, stacklevel=4)
 
 
 def chunks(n_rows: int, bytes_per_row: int, most_rows: int | None = None) -> list[slice]:
@@ -102,13 +105,8 @@ def chunks(n_rows: int, bytes_per_row: int, most_rows: int | None = None) -> lis
     >>> chunks(5, 2**25)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    size = max(1, _BUDGET // max(1, bytes_per_row))
-    if most_rows is not None:
-        size = min(size, most_rows)
-    parts = []
-    for start in range(0, n_rows, size):
-        parts.append(slice(start, min(n_rows, start + size)))
-    return parts
+    size = max(1, min(_BUDGET // max(1, bytes_per_row), most_rows or n_rows))
+    return [slice(start, min(n_rows, start + size)) for start in range(0, n_rows, size)]
 
 
 def run_chunks(
@@ -148,7 +146,7 @@ def run_chunks(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def single_threaded_blas() -> AbstractContextManager[None]:
+class single_threaded_blas:
     """Keep BLAS and LAPACK on one thread inside a ``with`` block.
 
     With several they add up in another order for each number of threads, and on a busy machine
@@ -163,51 +161,30 @@ def single_threaded_blas() -> AbstractContextManager[None]:
     ...     (np.ones((2, 3)) @ np.ones((3, 2))).tolist()
     [[3.0, 3.0], [3.0, 3.0]]
     """
-    return _blas_limit
 
-
-class _BlasLimit:
-    """Counts the blocks that want BLAS on one thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_blocks = 0
-        self._limit: Any = None
-        self._libraries: Any = None
-        self._n_modules = 0
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+    _n_blocks: ClassVar[int] = 0
+    _limit: ClassVar[Any] = None
+    _libraries: ClassVar[Any] = None
+    _n_modules: ClassVar[int] = 0
 
     def __enter__(self) -> None:
-        with self._lock:
-            if self._n_blocks == 0:
+        shared = type(self)
+        with shared._lock:
+            if shared._n_blocks == 0:
                 # Finding the libraries takes milliseconds; imports may have loaded more of them.
-                if self._n_modules != len(sys.modules):
-                    from threadpoolctl import ThreadpoolController
-
-                    self._libraries = ThreadpoolController().select(user_api="blas")
-                    self._n_modules = len(sys.modules)
-                _take_control()
-                self._limit = self._libraries.limit(limits=1)
-            self._n_blocks += 1
+                if shared._n_modules != len(sys.modules):
+                    shared._libraries = ThreadpoolController().select(user_api="blas")
+                    shared._n_modules = len(sys.modules)
+                _take_control(force=True)
+                shared._limit = shared._libraries.limit(limits=1)
+            shared._n_blocks += 1
 
     def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._n_blocks -= 1
-            if self._n_blocks == 0:
-                _take_control()
-                self._limit.restore_original_limits()
-                _take_control()
-
-
-def _take_control() -> None:
-    """Let this thread, whichever it is, set OpenBLAS's limit.
-
-    Recent versions of threadpoolctl let only the thread do so that did it first.
-    """
-    import threadpoolctl
-
-    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
-    if clear is not None:
-        clear(force=True)
-
-
-_blas_limit = _BlasLimit()
+        shared = type(self)
+        with shared._lock:
+            shared._n_blocks -= 1
+            if shared._n_blocks == 0:
+                _take_control(force=True)
+                shared._limit.restore_original_limits()
+                _take_control(force=True)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closeknit._labels import find_missing
 from closeknit._threads import chunks, effective_n_jobs, single_threaded_blas
+from closeknit.linalg import check_structure
 from closeknit.neighbors import (
     Neighbors,
     check_data,
@@ -216,6 +217,7 @@ def _check_rows(X: Any, metric: Any) -> Any:
     """Return data, or a square matrix of distances."""
     if metric != "precomputed":
         return check_data(X)
+    check_structure(X)
     X = X.tocsr() if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.shape[0] != X.shape[1]:
         raise ValueError(

@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from closeknit.cli import memory
-from closeknit.cli.options import AffinityOptions, Approximation, TalkOptions
+from closeknit.cli.neighborhood import AffinityCommand, Approximation, PerplexityCommand
 from closeknit.cli.progress import showing_stages
-from closeknit.cli.reporting import Reporter
 from closeknit.minimize import State
 from closeknit.progress import listening, report, steps
 
@@ -93,22 +92,14 @@ def test_a_stage_that_comes_again_has_a_bar_of_its_own(capsys):
     assert "neighbours" in last[2]
 
 
-def options(**given):
-    return AffinityOptions(**given)
-
-
-def reporter(quiet=False):
-    return Reporter(TalkOptions(quiet), 0.0)
-
-
 def test_a_warning_with_advice_before_large_work(monkeypatch, capsys):
     monkeypatch.setattr(memory, "available", lambda: 2**30)
-    memory.warn_if_large(reporter(), (1_000_000, 50), options(), "graph")
+    memory.warn_if_large(AffinityCommand(), (1_000_000, 50), "graph")
     line = capsys.readouterr().err
     assert "needs about 6.4 GiB of memory, and 1.0 GiB are free" in line
     assert "--n-neighbors 30, with --perplexity 10" in line
     pixels = (3_000_000, 5)
-    memory.warn_if_large(reporter(), pixels, options(), "graph", picture=True)
+    memory.warn_if_large(PerplexityCommand(), pixels, "graph")
     line = capsys.readouterr().err
     assert line.endswith("use --perplexity 10 or a smaller picture\n")
 
@@ -116,16 +107,16 @@ def test_a_warning_with_advice_before_large_work(monkeypatch, capsys):
 def test_no_warning_if_it_fits_or_memory_is_unknown(monkeypatch, capsys):
     for free in (2**40, None):
         monkeypatch.setattr(memory, "available", lambda free=free: free)
-        memory.warn_if_large(reporter(), (1_000_000, 50), options(), "graph")
+        memory.warn_if_large(AffinityCommand(), (1_000_000, 50), "graph")
     assert capsys.readouterr().err == ""
 
 
 def test_exact_search_among_many_points_is_questioned(monkeypatch, capsys):
     monkeypatch.setattr(memory, "available", lambda: None)
-    exact = options(neighbors=Approximation.exact)
-    memory.warn_if_large(reporter(), (500_000, 50), exact, "affinities")
+    exact = {"neighbors": Approximation.exact}
+    memory.warn_if_large(AffinityCommand(**exact), (500_000, 50), "affinities")
     assert "--neighbors approximate" in capsys.readouterr().err
-    memory.warn_if_large(reporter(quiet=True), (500_000, 50), exact, "affinities")
+    memory.warn_if_large(AffinityCommand(quiet=True, **exact), (500_000, 50), "affinities")
     assert capsys.readouterr().err == ""
 
 

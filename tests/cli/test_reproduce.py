@@ -9,12 +9,16 @@ import sys, types
 from pathlib import Path
 import closeknit.experiments as experiments
 fake = types.ModuleType("fake")
-def run(report, *, quick, data):
-    (report.path.parent / "fake-figure-1.png").write_bytes(b"picture")
-    {action}
-    report.add("Done", f"{{quick}} {{data}}")
+from closeknit.experiments.drawing import new_figure
+from closeknit.experiments.report import Section
+def sections(quick, data):
+    def second():
+        {action}
+        return Section([f"{{quick}} {{data}}"])
+    return {{"Figure 1: one": lambda: Section([], new_figure(1, 1)[0]), "Done": second}}
 fake.TITLE = fake.INTRODUCTION = "Fake"
-fake.run = run
+fake.NEEDS_DATA = True
+fake.sections = sections
 sys.modules["fake"] = fake
 experiments.EXPERIMENTS["fake"] = "fake"
 """
@@ -26,7 +30,17 @@ def test_a_page_and_its_figures(closeknit, tmp_path):
     summary = closeknit("reproduce", "fake", *options, before=FAKE.format(action="")).summary
     assert summary["name"] == "fake"
     assert summary["figures"] == 1
-    assert (tmp_path / "results" / "fake.md").read_text().endswith("False sets\n")
+    page = (tmp_path / "results" / "fake.md").read_text()
+    assert page.endswith("False sets\n\n*Run in 0 seconds.*\n")
+
+
+def test_one_section(closeknit, tmp_path):
+    """The picture of the other is not drawn; a section that is not there is named."""
+    options = ("--quick", "-o", "results", "--only", "done")
+    closeknit("reproduce", "fake", *options, before=FAKE.format(action="")).succeeds()
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["fake.md"]
+    outcome = closeknit("reproduce", "fake", "--only", "none", before=FAKE.format(action=""))
+    outcome.fails(1, saying="fake has no section 'none'; choose from figure-1, done")
 
 
 def test_quiet_in_a_folder_of_its_own(closeknit):
@@ -63,5 +77,5 @@ def test_every_experiment_can_be_called(name):
     from inspect import signature
 
     experiment = import_module(EXPERIMENTS[name])
-    assert {"report", "quick", "data"} == signature(experiment.run).parameters.keys()
+    assert {"quick", "data"} == signature(experiment.sections).parameters.keys()
     assert len(experiment.TITLE) < len(experiment.INTRODUCTION)

@@ -7,12 +7,14 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from closeknit import _core
+from closeknit._threads import effective_n_jobs
 
 STUDENT = (1, 1.0, 1.0)
 
@@ -44,6 +46,9 @@ def limit():
     """Allow a few new threads only."""
     yield _core.limit_new_threads
     _core.limit_new_threads(-1)
+    with warnings.catch_warnings():  # of this test's threads, before another test hears of them
+        warnings.simplefilter("ignore")
+        effective_n_jobs(1)
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])

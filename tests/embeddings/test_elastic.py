@@ -106,12 +106,73 @@ def test_repulsive_weights(model):
     plain = make(model, lam=10.0).fit_transform(X)
     np.testing.assert_allclose(ones, plain, rtol=1e-4, atol=1e-5)
     squared = np.square(pairwise_distances(X))
-    by_name = make(model, lam=1.0, repulsive_weights="distances", max_iter=2).fit(X)
+    by_name = make(model, lam=1.0, repulsive_weights="sqdistances", max_iter=2).fit(X)
     given = make(model, lam=1.0, repulsive_weights=squared, max_iter=2).fit(X)
     assert by_name.objective_ == pytest.approx(given.objective_, rel=1e-9)
-    auto = make(model, repulsive_weights="distances").fit(X)
+    auto = make(model, repulsive_weights="sqdistances").fit(X)
     assert np.isfinite(auto.embedding_).all()
     assert np.isfinite(auto.transform(X_NEW)).all()
+
+
+@each_elastic
+def test_repulsive_weights_as_a_function_of_distances(model):
+    squared = np.square(pairwise_distances(X, metric="cityblock"))
+    by_rule = make(
+        model, lam=1.0, repulsive_weights=np.sqrt, metric="cityblock", max_iter=2, init="diffusion"
+    ).fit(X)
+    given = make(
+        model,
+        lam=1.0,
+        repulsive_weights=np.sqrt(squared),
+        metric="cityblock",
+        max_iter=2,
+        init="diffusion",
+    ).fit(X)
+    assert by_rule.objective_ == pytest.approx(given.objective_, rel=1e-9)
+    assert by_rule.new_point_repulsion_ == pytest.approx(given.new_point_repulsion_)
+
+
+@each_elastic
+def test_sparse_repulsive_weights(model):
+    W = np.square(pairwise_distances(X))
+    W[np.median(W) > W] = 0.0
+    thin = make(model, lam=1.0, repulsive_weights=sparse.csr_matrix(W), max_iter=5).fit(X)
+    full = make(model, lam=1.0, repulsive_weights=W, max_iter=5).fit(X)
+    assert thin.objective_ == pytest.approx(full.objective_, rel=1e-9)
+    np.testing.assert_allclose(thin.transform(X_NEW), full.transform(X_NEW), rtol=1e-5)
+
+
+@each_elastic
+def test_squared_distances_on_the_grid(model):
+    """Near the exact sums, with the authors' scaling and λ; new points read the grid."""
+    options = {"lam": 100.0, "repulsive_weights": "sqdistances", "scaling": "unit", "max_iter": 30}
+    grid = make(model, repulsion="grid", **options).fit(X)
+    exact = make(model, repulsion="exact", **options).fit(X)
+    assert not grid.repulsion_.is_exact
+    assert exact.repulsion_.is_exact
+    assert grid.objective_ == pytest.approx(exact.objective_, rel=0.05)
+    assert np.isfinite(grid.transform(X_NEW)).all()
+
+
+@each_elastic
+def test_scalings_give_the_same_map_at_lambdas_that_correspond(model):
+    """λ of "unit" is λ / (n − 1) of "given", for the map and for new points."""
+    unit = make(model, lam=590.0, scaling="unit", tol=1e-9).fit(X)
+    given = make(model, lam=10.0, tol=1e-9).fit(X)
+    assert unit.affinities_.sum() == pytest.approx(1.0)
+    assert 60 * unit.objective_ == pytest.approx(given.objective_, rel=1e-6)
+    assert unit.new_point_repulsion_ == pytest.approx(given.new_point_repulsion_)
+
+
+@each_elastic
+def test_an_automatic_lambda_balances_in_either_scaling(model):
+    unit, given = (make(model, scaling=s).fit(X) for s in ("unit", "given"))
+    assert unit.lam_ == pytest.approx(59.0 * given.lam_, rel=1e-6)
+    attractive = unit.history_.attractive  # of the same model in both stages
+    assert attractive[-1] == pytest.approx(given.history_.attractive[-1] / 60.0, rel=1e-3)
+    assert unit.history_.repulsive[0] * unit.lam_ == pytest.approx(
+        given.history_.repulsive[0] * given.lam_ / 60.0, rel=1e-3
+    )
 
 
 @each_elastic
@@ -125,14 +186,18 @@ def test_the_diagonal_of_repulsive_weights_means_nothing(model):
 
 @each_elastic
 def test_repulsive_distances_of_sparse_data(model):
-    dense = make(model, lam=1.0, repulsive_weights="distances", init="eigenmaps").fit(X)
+    dense = make(model, lam=1.0, repulsive_weights="sqdistances", init="eigenmaps").fit(X)
     S = sparse.csr_matrix(X)
-    thin = make(model, lam=1.0, repulsive_weights="distances", init="eigenmaps").fit(S)
+    thin = make(model, lam=1.0, repulsive_weights="sqdistances", init="eigenmaps").fit(S)
     assert thin.objective_ == pytest.approx(dense.objective_, rel=1e-4)
 
 
 @each_elastic
 def test_bad_repulsive_weights(model):
     refuses(r"repulsive_weights='ones' must be", model, repulsive_weights="ones")
-    refuses(r"repulsive_weights have shape", model, repulsive_weights=np.ones((3, 3)))
+    refuses(
+        r"repulsive_weights must be square and of the affinities",
+        model,
+        repulsive_weights=np.ones((3, 3)),
+    )
     refuses(r"repulsive_weights must be finite", model, repulsive_weights=-np.ones((60, 60)))

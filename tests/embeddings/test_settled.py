@@ -15,6 +15,7 @@ from closeknit.minimize import (
     Momentum,
     Schedule,
     Springs,
+    Stage,
     State,
     StopReason,
     minimize,
@@ -157,6 +158,9 @@ def test_the_parameters_count():
     assert stops_at(every, rising, constant, maps) == (120, StopReason.TOL)
     loose = MapSettled(maps.weights, tol=1e-2)
     assert stops_at(loose, rising, falling, maps) == (150, StopReason.TOL)
+    # Of what is above 8.25, the fall from 125 to 150 is half.
+    floored = MapSettled(maps.weights, tol=1e-2, floor=8.25)
+    assert stops_at(floored, rising, falling, maps) == (200, StopReason.TOL)
     patient = MapSettled(maps.weights, growth=100.0)
     assert stops_at(patient, rising, constant, maps) == (75, StopReason.TOL)
 
@@ -179,7 +183,7 @@ def test_it_serves_any_minimisation():
     springs = Springs(random_weights(40), np.random.default_rng(0).normal(size=(40, 2)))
     rule = MapSettled(springs.weights)
     path = run_schedule(
-        Schedule.constant(None), lambda lam: springs, springs.targets, Momentum(0.05), stop=rule
+        Schedule((Stage(None),)), lambda lam: springs, springs.targets, Momentum(0.05), stop=rule
     )
     reference = minimize(springs, springs.targets, tol=0.0)
     assert path.results[0].stopped_because == "tol"

@@ -8,10 +8,19 @@ import socket
 import numpy as np
 import pytest
 
-from closeknit.affinities import Traversal, bandwidth_bounds, solve_bandwidths
+from closeknit.affinities import (
+    Bounds,
+    Density,
+    Given,
+    RowProblem,
+    Traversal,
+    bandwidth_bounds,
+    solve_bandwidths,
+)
 from closeknit.experiments import affinities as experiment
 from closeknit.experiments import data, reproduce
-from closeknit.experiments.affinities import methods, orders, pixels, roots, rules
+from closeknit.experiments.affinities import algorithm, claims, methods, orders, pixels, rules
+from closeknit.experiments.affinities.steps import lower_bounds
 from closeknit.neighbors import find_neighbors
 
 
@@ -24,8 +33,12 @@ def no_network(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def row():
-    found = find_neighbors(data.digits(400).X, 250, neighbors="exact")
+def found():
+    return find_neighbors(data.digits(400).X, 250, neighbors="exact")
+
+
+@pytest.fixture(scope="module")
+def row(found):
     return found.sq_distances[7]
 
 
@@ -41,23 +54,37 @@ class FromStarts:
         return Traversal(np.arange(n), no_parent, np.array([0, n]), np.array([0, 1]), self.betas)
 
 
-@pytest.mark.parametrize("method", roots.METHODS)
+@pytest.mark.parametrize("method", algorithm.METHODS)
 def test_steps_are_those_of_the_library(row, method):
     """From the same start within the same bounds both take as many steps; a pass follows each."""
-    count = roots.count_steps(row, 30.0, method, kind="sharp")
-    inner = slice(1, -1)  # the library does not start on the bounds themselves
-    starts = np.exp(count.log_betas[inner])
+    (lower,), (upper,) = bandwidth_bounds(row[None], 30.0, kind="sharp")
+    starts = np.geomspace(lower, upper, 1001)[1:-1]  # the library does not start on the bounds
     rows = np.tile(row, (len(starts), 1))
-    solution = solve_bandwidths(rows, 30.0, method=method.lower(), order=FromStarts(starts))
-    total = (count.steps + count.bisections)[inner] + 1
+    counts = algorithm.algorithm_1(rows, 30.0, method, np.log(starts), kind="sharp")
+    solution = solve_bandwidths(rows, 30.0, method=method, order=FromStarts(starts))
+    total = counts.iterations + 1
     assert len(np.unique(total)) > 2
     # Where a step lands on the edge of the tolerance or the bounds, rounding decides.
     assert np.mean(solution.evaluations == total) > 0.995
     assert np.abs(solution.evaluations - total).max() <= 1
+    assert counts.within(2) == np.mean(counts.iterations <= 2)
+
+
+def test_starts_in_order(found):
+    """A chain starts each row from the root of the one before it, other orders from the bounds."""
+    problem = RowProblem(found.sq_distances, np.array([30.0]), found.indices)
+    betas = solve_bandwidths(found.sq_distances, 30.0).betas
+    chain = algorithm.starts_in_order(Given(), problem, betas)
+    assert np.isnan(chain[0])
+    np.testing.assert_array_equal(chain[1:], np.log(betas[:-1]))
+    assert np.isnan(algorithm.starts_in_order(Bounds(), problem, betas)).all()
+    middle = algorithm.starts_in_order(algorithm.MiddleOfBounds(), problem, betas)
+    lower, upper = bandwidth_bounds(found.sq_distances, 30.0, kind="paper")
+    np.testing.assert_allclose(middle, 0.5 * (np.log(lower) + np.log(upper)), rtol=1e-12)
 
 
 def test_both_lower_bounds_of_the_theorem(row):
-    larger = np.maximum(*roots._lower_bounds(row, np.array([5.0, 30.0, 100.0])))
+    larger = np.maximum(*lower_bounds(row, np.array([5.0, 30.0, 100.0])))
     expected = [bandwidth_bounds(row[None], K, kind="paper")[0][0] for K in (5.0, 30.0, 100.0)]
     np.testing.assert_allclose(larger, expected, rtol=1e-12)
 
@@ -66,16 +93,16 @@ def test_sequence_kept():
     """All of it on two circles, hardly any in random places."""
     angle = np.linspace(0.0, 2.0 * np.pi, 36, endpoint=False)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    assert rules._kept_sequence(np.vstack([circle, circle + 5.0]), 36) == 1.0
+    assert rules.kept_sequence(np.vstack([circle, circle + 5.0]), 36) == 1.0
     rng = np.random.default_rng(0)
-    assert rules._kept_sequence(rng.permutation(np.vstack([circle, circle + 5.0])), 36) < 0.2
+    assert rules.kept_sequence(rng.permutation(np.vstack([circle, circle + 5.0])), 36) < 0.2
 
 
-def test_orders_follow_beta():
-    square = orders.uniform_square(300)
-    assert square.betas.shape == (300,)
-    jumps = {name: orders._mean_jump(square.betas, plan) for name, plan in square.plans.items()}
-    assert max(jumps["MST"], jumps["D_K"]) < jumps["random"]
+def test_jumps_between_a_point_and_its_predecessor(found):
+    problem = RowProblem(found.sq_distances, np.array([30.0]), found.indices)
+    betas = np.exp(np.arange(400.0))
+    assert orders.mean_jump(betas, Given().plan(problem)) == pytest.approx(1.0)
+    assert orders.mean_jump(np.ones(400), Density().plan(problem)) == 0.0
 
 
 def test_measures_of_a_made_up_map():
@@ -86,16 +113,27 @@ def test_measures_of_a_made_up_map():
     assert pixels.measures(points, -light)["lightness"] == pytest.approx(-1.0)
 
 
-def test_trial_counts_passes():
-    found = find_neighbors(data.digits(400).X, 250, neighbors="exact")
-    trial = methods.try_methods("digits", found, finders=["newton", "bisection"])
-    assert trial.orders == ["oracle", "density", "mst", "bounds", "random", "auto"]
-    direct = solve_bandwidths(found.sq_distances, 30.0, method="newton", order="density")
-    assert trial.passes["newton", "density"] == direct.evaluations.mean()
-    assert set(trial.counts) == {"newton", "bisection", "auto"}
-    shares = methods.convergence_table(trial).splitlines()[2]
-    expected = np.mean(trial.counts["newton"] <= 4)
-    assert shares.split(" | ")[4] == f"{expected:.4f}"
+def test_trial_counts_iterations(found):
+    """Of Algorithm 1 in the paper's orders; the passes of the others are the library's."""
+    trial = methods.try_methods("digits", found)
+    ours = ["ours: gap", "ours: regression"]
+    assert trial.orders == ["oracle", "D_K", "MST", "bounds", "random", *ours]
+    problem = RowProblem(found.sq_distances, np.array([30.0]), found.indices)
+    betas = solve_bandwidths(found.sq_distances, 30.0).betas
+    starts = algorithm.starts_in_order(Density(), problem, betas)
+    again = algorithm.algorithm_1(found.sq_distances, 30.0, "newton", starts)
+    assert trial.iterations("newton", "D_K") == again.iterations.mean()
+    assert trial.iterations("euler", "oracle") < trial.iterations("euler", "random")
+    brent = solve_bandwidths(found.sq_distances, 30.0, method="brent").evaluations.mean()
+    assert trial.passes["brent"] == brent
+    assert len(claims.figure_6_claims([trial, trial, trial])) == 15
+
+
+def test_more_neighbours_make_fewer_trees(found):
+    rows = [line.split(" | ") for line in claims.tree_table(found)[0].splitlines()[2:]]
+    trees = [int(row[1]) for row in rows]
+    assert trees == sorted(trees, reverse=True)
+    assert trees[-1] == 1
 
 
 @pytest.mark.slow
@@ -103,26 +141,20 @@ def test_quick_reproduction(tmp_path, no_network):
     """Every figure is there and named, and the page's numbers are those computed again."""
     page = reproduce("affinities", tmp_path, quick=True)
     text = page.read_text(encoding="utf-8")
-    assert "This was a quick run" in text
+    assert "this was a quick run" in text
     for number in range(1, 7):
         picture = tmp_path / f"affinities-figure-{number}.png"
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert picture.stat().st_size < 200_000
         assert f"## Figure {number}:" in text
         assert f"({picture.name})" in text
-    scale = experiment.QUICK
-    digits = data.digits(scale.n_embedded)
-    outcomes = rules.compare_rules(digits, scale.n_lams, scale.max_iter)
-    assert rules.describe(digits, outcomes) in text
-    assert orders.describe(orders.uniform_square()) in text
     found = find_neighbors(data.digits().X, methods.N_NEIGHBORS, neighbors="exact")
-    again = methods.try_methods("digits", found)
-    assert methods.convergence_table(again) in text
-    assert without_seconds(methods.methods_table(again)) in without_seconds(text)
+    again = methods.orders_table(methods.try_methods("digits", found))
+    assert without_seconds(again) in without_seconds(text)
 
 
 def without_seconds(text):
-    return re.sub(r" / \d+\.\d\d", "", text)
+    return re.sub(r" / \d+\.\d\d(?= \|)", "", text)
 
 
 def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch):

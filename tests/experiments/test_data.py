@@ -26,14 +26,6 @@ def test_photograph(monkeypatch, installed):
     np.testing.assert_allclose(points.X[:, 2:], to_luv(points.image).reshape(-1, 3))
 
 
-def test_docstrings_are_unit_vectors_of_their_own():
-    points = data.docstrings()
-    assert points.metric == "cosine"
-    assert points.X.shape[0] > 1000
-    norms = np.sqrt(points.X.multiply(points.X).sum(axis=1))
-    assert np.allclose(norms[norms > 0], 1.0)
-
-
 def test_files(tmp_path):
     """As the folder's files hold them."""
     rng = np.random.default_rng(0)
@@ -48,17 +40,13 @@ def test_files(tmp_path):
     assert views.ring == 72
     assert set(views.y) == set(range(10))
     assert len(data.coil(tmp_path, n_objects=20).X) == 1440
-    np.savez(tmp_path / "cbmc_cite_pca50.npz", X=X.astype(np.float32), y=y)
-    assert data.cells(tmp_path).X.dtype == np.float64
     some = data.mnist(tmp_path, 100)
     assert some.X.dtype == np.float32
     assert len(some.y) == 100
     np.testing.assert_allclose(np.linalg.norm(data.newsgroups(tmp_path).X.toarray(), axis=1), 1.0)
 
 
-@pytest.mark.parametrize(
-    "load", [data.coil, data.cells, data.newsgroups, lambda f: data.mnist(f, 10)]
-)
+@pytest.mark.parametrize("load", [data.coil, data.newsgroups, lambda f: data.mnist(f, 10)])
 def test_missing_files_are_named(tmp_path, load):
     with pytest.raises(DataError, match=r"cannot read .*\.npz: there is no such file"):
         load(tmp_path)

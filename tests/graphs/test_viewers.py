@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances
 import closeknit as ck
 from closeknit.exceptions import NoViewerWarning
 from closeknit.graphs import ViewerSparsifier, dip_modes, find_modes
-from closeknit.graphs.viewer_distances import viewer_distances
+from closeknit.graphs.viewer_distances import ViewerDistances
 from closeknit.graphs.viewers import choose_viewers, look
 from closeknit.progress import listening
 
@@ -99,7 +99,7 @@ def test_affinities_are_seen_as_gaussian_distances():
     W = np.exp(-0.5 * D**2)
     np.fill_diagonal(W, 0.0)
     scale = np.sqrt(-np.log(W.max()))
-    source = viewer_distances(sparse.csr_matrix(W), "affinities", "euclidean", 1)
+    source = ViewerDistances(sparse.csr_matrix(W), "affinities", "euclidean", 1)
     seen = source.distances(7)
     expected = np.sqrt(np.maximum(0.5 * D[7] ** 2 - scale**2, 0.0))
     np.testing.assert_allclose(np.delete(seen, 7), np.delete(expected, 7), atol=1e-6)
@@ -107,7 +107,7 @@ def test_affinities_are_seen_as_gaussian_distances():
 
 
 def remoteness_of(input, matrix, tails):
-    source = viewer_distances(matrix, input, "euclidean", 1)
+    source = ViewerDistances(matrix, input, "euclidean", 1)
     return source.remoteness(source.distances(0), 0.5, tails)
 
 

@@ -232,7 +232,7 @@ def test_degrees_of_freedom(tmp_path, repulsion):
 
 def test_other_parameters(tmp_path):
     weights = pairwise_distances(X) ** 2
-    for repulsive in (None, "distances", weights):
+    for repulsive in (None, "sqdistances", weights):
         model = ck.ElasticEmbedding(repulsive_weights=repulsive, max_iter=3, **FEW).fit(X)
         assert_same_model(model, tmp_path)
     frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(10)])
@@ -659,13 +659,13 @@ class Bomb:
 
 def test_nothing_is_unpickled(tmp_path, saved):
     bomb = npy(np.array([Bomb()] * 80, dtype=object), allow_pickle=True)
-    refuses(pack(tmp_path / "m", {**saved, "arrays/0.npy": bomb}), "type object, not")
+    refuses(pack(tmp_path / "m", {**saved, "arrays/0.npy": bomb}), "it holds Python objects")
 
     def change(content, found):
         content["objects"][0].update({"dtype": "|O", "shape": [80]})
 
     forged = changed({**saved, "arrays/0.npy": bomb}, change)
-    refuses(pack(tmp_path / "m", forged), "type object")
+    refuses(pack(tmp_path / "m", forged), "it holds Python objects")
     (tmp_path / "m").write_bytes(pickle.dumps(Bomb()))
     refuses(tmp_path / "m", "damaged")
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.linalg import LinAlgError
 from scipy.sparse import csr_matrix, random_array
 
-from closeknit.linalg import factorize, factors
-from closeknit.linalg.factors import DenseCholesky, DiagonalFactor, SparseFactor
+from closeknit.linalg import choose_solver, factorize, factors
+from closeknit.linalg.factors import DiagonalFactor
 
 
 def positive_definite(n, density, seed=0):
@@ -17,7 +17,7 @@ def positive_definite(n, density, seed=0):
     return csr_matrix(A + (abs(A).sum(axis=1).max() + 0.1) * csr_matrix(np.eye(n)))
 
 
-@pytest.mark.parametrize("solver", ["auto", "dense", "sparse"])
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
 @pytest.mark.parametrize("columns", [1, 2, 5])
 def test_solve(solver, columns):
     B = positive_definite(60, 0.05)
@@ -30,10 +30,19 @@ def test_solve(solver, columns):
 
 
 def test_auto_goes_by_size_and_neighbours():
-    assert isinstance(factorize(csr_matrix(np.eye(3))), DiagonalFactor)
-    assert isinstance(factorize(positive_definite(50, 0.05)), DenseCholesky)
-    assert isinstance(factorize(positive_definite(1500, 0.0005)), SparseFactor)
-    assert isinstance(factorize(positive_definite(1200, 0.05)), DenseCholesky)
+    sizes = {"dense": (50, 500), "sparse": (1500, 4000), "approximate": (70_000, 10**6)}
+    assert {name: choose_solver(n, nnz) for name, (n, nnz) in sizes.items()} == {
+        n: n for n in sizes
+    }
+    assert choose_solver(1200, 1200 * 120) == "dense"
+
+
+def test_nothing_off_the_diagonal():
+    diagonal = csr_matrix(np.diag([1.0, 2.0, 4.0]))
+    for solver in ("dense", "sparse"):
+        factor = factorize(diagonal, solver)
+        assert isinstance(factor, DiagonalFactor)
+        np.testing.assert_array_equal(factor.solve(np.ones((3, 1))).ravel(), [1.0, 0.5, 0.25])
 
 
 @pytest.mark.parametrize("solver", ["dense", "sparse"])
@@ -49,7 +58,7 @@ def test_singular_diagonal():
 
 @pytest.mark.parametrize("solver", ["dense", "sparse"])
 def test_too_little_memory(monkeypatch, solver):
-    monkeypatch.setattr(factors, "_physical_memory", lambda: 1000)
+    monkeypatch.setattr("os.sysconf", {"SC_PHYS_PAGES": 10, "SC_PAGE_SIZE": 100}.get)
     with pytest.raises(
         MemoryError, match=r"60 points needs .* this machine has .*; keep fewer neighbours"
     ):

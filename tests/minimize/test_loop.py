@@ -200,7 +200,7 @@ def test_quiet(springs, start, capsys):
         (np.zeros((0, 2)), {}, "X0 must have shape"),
         (np.full((30, 2), np.nan), {}, "X0 contains NaN or infinity"),
         (np.full((30, 2), 1e200), {}, "the objective is not finite at X0"),
-        (np.zeros((30, 2)), {"max_iter": -1}, "max_iter=-1 must be at least 0"),
+        (np.zeros((30, 2)), {"max_iter": -1}, "max_iter must be at least 0"),
         (np.zeros((30, 2)), {"tol": -1.0}, "tol=-1.0 must be at least 0"),
         (np.zeros((30, 2)), {"tol": np.nan}, "tol=nan must be at least 0"),
         (np.zeros((30, 2)), {"gradient_tol": -1.0}, "gradient_tol=-1.0 must be at least 0"),

@@ -263,3 +263,25 @@ def test_a_fixed_step_may_go_uphill_but_the_best_is_kept(springs, start):
     result = minimize(springs, start, "gradient", FixedStep(10.0), max_iter=3, tol=0)
     assert result.history.objective[-1] > result.history.objective[0]
     np.testing.assert_array_equal(result.X, start)
+
+
+def test_rate_falls_when_the_objective_rises():
+    """A window of rising values slows the descent, once per window and not right after a new λ."""
+    springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    rule = Momentum(rate=0.5)
+    descent = rule.start(springs, np.array([[5.0], [5.0]]))
+    rate, window = descent.rate, rule.patience
+
+    def observe(values):
+        for value in values:
+            descent.observe(float(value))
+
+    observe(range(window))  # the first window may rise
+    assert descent.rate == rate
+    observe(range(0, -window, -1))
+    assert descent.rate == rate
+    observe(range(window))
+    assert descent.rate == 0.7 * rate
+    descent.follow(springs)
+    observe(range(window))
+    assert descent.rate == 0.7 * rate

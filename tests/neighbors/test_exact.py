@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances
 
-from closeknit.neighbors import ExactIndex, PairwiseIndex, find_neighbors
+from closeknit.neighbors import ApproximateIndex, ExactIndex, PairwiseIndex, find_neighbors
 
 
 @pytest.mark.parametrize("algorithm", ["tree", "sketch"])
@@ -113,11 +114,31 @@ def test_clusters_far_apart(twin, rng):
     twin.assert_nearest(neighbors, twin.sq_euclidean(X, X), 12)
 
 
-def test_an_outlier(twin, rng):
-    X = rng.normal(size=(3000, 20))
-    X[17] = 1e12
-    neighbors = ExactIndex(algorithm="sketch").fit(X).self_neighbors(5)
-    twin.assert_nearest(neighbors, twin.sq_euclidean(X, X), 5)
+@pytest.mark.parametrize("size", [1e12, 1e30])
+@pytest.mark.parametrize("k", [5, 999])
+def test_outliers(twin, rng, size, k):
+    """Each finds the nearest of all, and nobody finds them before the others."""
+    X = rng.normal(size=(1000, 20))
+    X[[17, 500, 501]] *= size
+    index = pickle.loads(pickle.dumps(ExactIndex(algorithm="sketch").fit(X)))
+    twin.assert_nearest(index.self_neighbors(k), twin.sq_euclidean(X, X), k)
+    queries = np.concatenate([X[:20] + 0.1, X[[17]] * 1.1, X[[3]] * 1e8])
+    expected = twin.sq_euclidean(queries, X)
+    twin.assert_nearest(index.query(queries, k), expected, k, exclude_self=False)
+    approximate = ApproximateIndex().fit(X)
+    found = approximate.self_neighbors(k)
+    exact = index.self_neighbors(k)
+    np.testing.assert_array_equal(found.indices[[17, 500]], exact.indices[[17, 500]])
+    assert np.mean(found.sq_distances <= exact.sq_distances[:, -1:]) > 0.99
+    assert approximate.built_for_ == (k if k < 997 else 0)
+
+
+def test_outliers_do_not_take_the_digits_of_the_others(rng):
+    """Which would make every point a candidate for every other, and the search ten times slower."""
+    X = rng.normal(size=(2000, 20))
+    X[17] = 1e30
+    searched = ExactIndex(algorithm="sketch").fit(X)._engine
+    assert len(searched._engine._points) == 1999
 
 
 @pytest.mark.parametrize("sparse", [False, True])

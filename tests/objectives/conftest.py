@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import closeknit.objectives as objectives
-from closeknit.kernels import EPANECHNIKOV, GAUSSIAN, STUDENT
+from closeknit.kernels import GAUSSIAN, STUDENT
 
 MODELS = {
     "ee": objectives.ElasticEmbedding,
     "ee-weighted": objectives.ElasticEmbedding,
-    "epanechnikov": objectives.EpanechnikovEmbedding,
     "tee": objectives.TElasticEmbedding,
     "tee-weighted": objectives.TElasticEmbedding,
     "ssne": objectives.SymmetricSNE,
@@ -22,7 +21,6 @@ MODELS = {
 }
 KERNEL = {
     "ee": GAUSSIAN,
-    "epanechnikov": EPANECHNIKOV,
     "tee": STUDENT,
     "ssne": GAUSSIAN,
     "tsne": STUDENT,
@@ -56,7 +54,7 @@ class Dense:
         K = self.off * self.kernel.K(t)
         attraction = np.log1p(t) if self.kernel is STUDENT else t
         plus = (self.P * attraction).sum()
-        if self.model in ("ee", "epanechnikov", "tee"):
+        if self.model in ("ee", "tee"):
             minus = (self.W * K).sum()
         elif self.model == "sne":
             minus = np.log(K.sum(axis=1)).sum()
@@ -67,7 +65,7 @@ class Dense:
     def _q(self, t):
         """q_nm of eq. (2); for unnormalised models w⁻K, for SNE the mean of q_{m|n} and q_{n|m}."""
         K = self.off * self.kernel.K(t)
-        if self.model in ("ee", "epanechnikov", "tee"):
+        if self.model in ("ee", "tee"):
             return self.W * K
         if self.model == "sne":
             rows = K / K.sum(axis=1, keepdims=True)

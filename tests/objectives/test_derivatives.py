@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from closeknit.kernels import EPANECHNIKOV, GAUSSIAN, KERNELS, STUDENT
 
-NAMES = ["ee", "ee-weighted", "epanechnikov", "tee", "tee-weighted", "ssne", "tsne", "sne"]
-SMOOTH = [name for name in NAMES if name != "epanechnikov"]  # its gradient jumps at t = 1
+NAMES = ["ee", "ee-weighted", "tee", "tee-weighted", "ssne", "tsne", "sne"]
 NORMALIZED = ["ssne", "tsne", "sne"]
 each_model = pytest.mark.parametrize("model", NAMES)
-each_smooth = pytest.mark.parametrize("model", SMOOTH)
+each_smooth = pytest.mark.parametrize("model", NAMES)
 
 sizes = st.integers(2, 20)
 dimensions = st.integers(1, 4)
@@ -134,11 +133,11 @@ def test_value_is_the_table_s(problem, model, n, d, lam, seed):
     """E⁺ + λE⁻ as MATH.md's table has it, summed over all ordered pairs n ≠ m."""
     p = problem(model, n, d, seed)
     expected = p.dense.value(p.X, lam)
-    scale = abs(p.dense.value(p.X, 0.0)) + lam
-    assert abs(p.objective.value(p.X, lam) - expected) <= 1e-12 * max(abs(expected), scale)
-    assert abs(p.objective.value_and_gradient(p.X, lam)[0] - expected) <= 1e-12 * max(
-        abs(expected), scale
-    )
+    scale = max(abs(expected), abs(p.dense.value(p.X, 0.0)) + lam)
+    # Sums 1 + t are rounded before their logarithm is taken, however small t is.
+    allowed = 1e-12 * scale + np.finfo(float).eps * p.P.sum()
+    assert abs(p.objective.value(p.X, lam) - expected) <= allowed
+    assert abs(p.objective.value_and_gradient(p.X, lam)[0] - expected) <= allowed
     assert p.objective.at(lam).value(p.X) == p.objective.value(p.X, lam)
 
 
@@ -165,8 +164,7 @@ def test_value_knows_distances_only(problem, model, n, d, lam, seed):
     moved, turned = p.objective.value_and_gradient(p.X @ rotation + shift, lam)
     scale = abs(p.dense.value(p.X, 0.0)) + 10 * lam
     assert abs(moved - value) <= 1e-12 * max(scale, abs(value))
-    if model != "epanechnikov":
-        np.testing.assert_allclose(turned, gradient @ rotation, atol=1e-10 * scale)
+    np.testing.assert_allclose(turned, gradient @ rotation, atol=1e-10 * scale)
 
 
 @pytest.mark.parametrize("model", NORMALIZED)
@@ -232,21 +230,6 @@ def test_gradient_against_finite_differences(problem, model, n, d, lam, seed):
     got = p.objective.value_and_gradient(p.X, lam)[1]
     slopes = differences(lambda X: p.objective.value(X, lam), p.X).reshape(p.X.shape)
     assert_close(got, slopes, np.abs(p.dense.gradient(p.X, 0.0)).max())
-
-
-def test_epanechnikov_gradient_against_finite_differences(problem):
-    """Away from t = 1, where the gradient jumps."""
-    for seed in range(5):
-        p = problem("epanechnikov", 8, 2, seed)
-        t = np.square(p.X[:, None] - p.X[None]).sum(axis=2)
-        assert np.abs(t - 1.0).min() > 1e-5
-        h = 1e-7
-        E = np.random.default_rng(seed).normal(size=p.X.shape)
-        slope = (p.objective.value(p.X + h * E, 3.0) - p.objective.value(p.X - h * E, 3.0)) / (
-            2 * h
-        )
-        got = np.vdot(p.objective.value_and_gradient(p.X, 3.0)[1], E)
-        assert got == pytest.approx(slope, rel=1e-6)
 
 
 @each_model

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from closeknit.plotting._colors import MISSING, PALETTE, category_colors
+from closeknit.plotting._categories import MISSING, PALETTE, category_colors
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear red, green and blue.
 SIGHT = {

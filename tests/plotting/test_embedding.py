@@ -12,9 +12,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from closeknit.plotting import plot_embedding
-from closeknit.plotting._colors import MISSING, PALETTE
+from closeknit.plotting._categories import MISSING, PALETTE
 from closeknit.plotting._names import Names
-from closeknit.plotting._shade import _disc, _mean_colors
+from closeknit.plotting._points import _disc, _mean_colors
 
 pytestmark = pytest.mark.filterwarnings("error")
 

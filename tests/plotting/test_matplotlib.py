@@ -16,7 +16,6 @@ CALLS = {
     "plot_embedding": (np.eye(3),),
     "plot_entropy": ([1.0, 2.0, 4.0],),
     "plot_sigmas": (np.eye(2), [1.0, 2.0]),
-    "plot_sigmas_by_class": ([1.0, 2.0], ["a", "b"]),
     "plot_sparsity": ({"kNN": ([0.5], [1.0])},),
 }
 LATER = {"plot_history", "plot_path"}  # need a minimisation first; they make axes the same way

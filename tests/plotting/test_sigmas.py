@@ -1,4 +1,4 @@
-"""Bandwidths as pictures: of points, pixels and classes."""
+"""Bandwidths as pictures: of points and pixels."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from matplotlib import colormaps
 from matplotlib.colors import to_rgb
 
-from closeknit.plotting import plot_sigmas, plot_sigmas_by_class
-from closeknit.plotting._colors import MISSING
+from closeknit.plotting import plot_sigmas
+from closeknit.plotting._categories import MISSING
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -64,30 +64,6 @@ def test_points_without_a_bandwidth_are_grey(ax, render):
     np.testing.assert_allclose(ax.collections[0].get_facecolors()[0, :3], to_rgb(MISSING))
 
 
-def test_plot_sigmas_by_class_keeps_columns_apart_and_marks_medians(ax, sigmas):
-    labels = np.arange(50) % 4
-    assert plot_sigmas_by_class(sigmas, labels, ax=ax) is ax
-    points, _, bars = ax.collections
-    x, y = points.get_offsets().T
-    np.testing.assert_array_equal(np.round(x), labels)
-    np.testing.assert_array_equal(y, sigmas)
-    heights = [segment[0, 1] for segment in bars.get_segments()]
-    assert heights == [np.median(sigmas[labels == label]) for label in range(4)]
-
-
-def test_infinite_bandwidths_count_in_the_median(ax, render):
-    plot_sigmas_by_class([1.0, 2.0, np.inf, np.inf, np.inf], list("aaabb"), ax=ax)
-    bars = [segment for segment in ax.collections[-1].get_segments() if len(segment)]
-    assert [bar[0, 1] for bar in bars] == [2.0]  # the other median is infinite
-    assert np.isfinite(ax.get_ylim()).all()
-    render(ax)
-
-
-def test_classes_without_a_label_have_a_column(ax, sigmas):
-    plot_sigmas_by_class(sigmas, ["b", None] * 25, ax=ax)
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["no label", "b"]
-
-
 @pytest.mark.parametrize(
     ("coords", "sigmas", "options", "message"),
     [
@@ -103,10 +79,3 @@ def test_classes_without_a_label_have_a_column(ax, sigmas):
 def test_what_cannot_be_drawn_is_named(ax, coords, sigmas, options, message):
     with pytest.raises(ValueError, match=message):
         plot_sigmas(coords, sigmas, ax=ax, **options)
-
-
-def test_classes_need_a_label_for_each_bandwidth(ax, sigmas):
-    with pytest.raises(ValueError, match="sigmas of shape"):
-        plot_sigmas_by_class(np.zeros((3, 3)), [1, 2, 3], ax=ax)
-    with pytest.raises(ValueError, match="pass one label for each point"):
-        plot_sigmas_by_class(sigmas, [1, 2, 3], ax=ax)

@@ -325,24 +325,24 @@ def test_results_are_frozen():
 @pytest.mark.parametrize("shape", [(19, 19), (20, 19), (1, 20)])
 def test_pair_weights_of_another_size(shape):
     repulsion = ExactRepulsion(1, np.ones(shape))
-    with pytest.raises((ValueError, TypeError), match="pair_weights"):
+    with pytest.raises((ValueError, TypeError), match="weights and vectors must match"):
         repulsion.values(points(20, 2), GAUSSIAN)
 
 
 def test_pair_weights_do_not_fit_queries():
     repulsion = ExactRepulsion(1, np.ones((20, 20)))
-    with pytest.raises((ValueError, TypeError), match="pair_weights"):
+    with pytest.raises((ValueError, TypeError), match="weights and vectors must match"):
         repulsion.cross_sums(points(30, 2), points(20, 2), GAUSSIAN)
 
 
 def test_point_weights_of_another_size():
-    with pytest.raises((ValueError, TypeError), match="point_weights"):
+    with pytest.raises((ValueError, TypeError), match="weights and vectors must match"):
         ExactRepulsion(1).sums(points(20, 2), GAUSSIAN, np.ones(19))
 
 
 @pytest.mark.parametrize("shape", [(19, 2), (20, 1)])
 def test_vectors_of_another_size(shape):
-    with pytest.raises((ValueError, TypeError), match=r"vectors|V\b"):
+    with pytest.raises((ValueError, TypeError), match="weights and vectors must match"):
         ExactRepulsion(1).curvature_product(points(20, 2), GAUSSIAN, np.ones(shape))
 
 

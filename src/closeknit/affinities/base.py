@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.bandwidths import to_csr
@@ -25,9 +25,9 @@ from closeknit.neighbors import (
     AllPoints,
     Neighbors,
     check_answer,
-    check_structure,
     fit_index,
     given_neighbors,
+    validate_points,
 )
 from closeknit.progress import log, report, shown
 
@@ -108,7 +108,7 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
         self
         """
         effective_n_jobs(self.n_jobs)
-        X = self._validate(X, ensure_min_samples=2)
+        X = validate_points(self, X, ensure_min_samples=2)
         k = self._check_parameters(X.shape[0])
         given = isinstance(self.neighbors, Neighbors | tuple)
         # X is known to be finite now; nothing further down needs to check again.
@@ -223,13 +223,6 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
                 "lower n_neighbors or use n_neighbors='auto'"
             )
         return int(k)
-
-    def _validate(self, X: Any, **options: Any) -> Any:
-        check_structure(X)
-        # In C order: sums in the order of memory would give a frame of columns other bits than the
-        # same array of rows.
-        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **options}
-        return validate_data(self, X, order="C", **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

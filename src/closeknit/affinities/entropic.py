@@ -26,6 +26,7 @@ from closeknit.affinities.solution import (
 from closeknit.affinities.traversal import Order, RowProblem
 from closeknit.affinities.validation import check_kernel, check_perplexity, scales_of
 from closeknit.kernels import Kernel
+from closeknit.neighbors import validate_points
 
 __all__ = ["EntropicAffinities", "entropic_affinities"]
 
@@ -220,7 +221,7 @@ class EntropicAffinities(BaseAffinities):
                 "bandwidths_at needs one perplexity, metric='euclidean', and dense points that "
                 "this estimator searched by itself"
             )
-        X = self._validate(X, reset=False, accept_sparse=False)
+        X = validate_points(self, X, reset=False, accept_sparse=False)
         kernel, center = check_kernel(self.kernel), points.mean(axis=0, dtype=np.float64)
         parts = []
         for rows, indices, sq_distances, _ in self._new_rows(X, as_new=True):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from closeknit.affinities.bandwidths import to_csr
 from closeknit.affinities.solution import warn_of_rows
-from closeknit.neighbors import Neighbors, check_answer
+from closeknit.neighbors import Neighbors, check_answer, validate_points
 from closeknit.progress import shown
 
 __all__ = ["NewRows", "OutOfSampleMixin"]
@@ -33,7 +33,6 @@ class OutOfSampleMixin(TransformerMixin):
     neighbors_: Neighbors | None
     index_: Any
     _solve: Any
-    _validate: Any
 
     def transform(self, X: Any, *, as_new: bool = False) -> Any:
         """Affinities of new points over the fitted ones.
@@ -92,7 +91,7 @@ class OutOfSampleMixin(TransformerMixin):
 
     def _transform(self, X: Any, as_new: bool) -> tuple[Any, NDArray[np.int64]]:
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
+        X = validate_points(self, X, reset=False)
         n_new, n = X.shape[0], int(self.affinities_.shape[1])
         Q: Any = np.empty((n_new, n)) if self.neighbors_ is None else None
         matches, status = np.empty(n_new, dtype=np.int64), []

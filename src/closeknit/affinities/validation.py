@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closeknit.kernels import AFFINITY_KERNELS, Kernel
-from closeknit.neighbors import check_structure
+from closeknit.linalg import check_structure
 
 __all__ = ["check_kernel", "check_perplexity", "check_sq_distances", "invalid_row", "scales_of"]
 

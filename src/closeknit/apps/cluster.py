@@ -13,10 +13,11 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from closeknit._threads import single_threaded_blas
-from closeknit.apps.estimators import GraphInputMixin, by_size, check_count, validate_points
+from closeknit.apps.estimators import GraphInputMixin, by_size, check_count
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.graphs import affinity_graph
 from closeknit.linalg import Eigenvectors, graph_eigenvectors
+from closeknit.neighbors import validate_points
 from closeknit.progress import report, shown
 
 __all__ = ["SpectralClustering"]
@@ -158,7 +159,7 @@ class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_points(self, X)
+        X = validate_points(self, X, ensure_min_samples=2)
         self._check_parameters(X.shape[0])
         rng = check_random_state(self.random_state)
         with shown(self.verbose):

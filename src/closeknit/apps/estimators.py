@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
-__all__ = ["GraphInputMixin", "by_size", "check_count", "validate_points"]
+__all__ = ["GraphInputMixin", "by_size", "check_count"]
 
 
 class GraphInputMixin:
@@ -22,18 +21,6 @@ class GraphInputMixin:
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
         return tags
-
-
-def validate_points(estimator: Any, X: Any) -> Any:
-    """Check data as every application takes it: dense or sparse rows, in single or double."""
-    return validate_data(
-        estimator,
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        ensure_min_samples=2,
-    )
 
 
 def check_count(name: str, value: Any, least: int = 1) -> None:

@@ -14,11 +14,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from closeknit.apps.estimators import GraphInputMixin, check_count, validate_points
+from closeknit.apps.estimators import GraphInputMixin, check_count
 from closeknit.embeddings import new_affinities
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.graphs import affinity_graph
 from closeknit.linalg import ApproximateCholesky, conjugate_gradients, multiply
+from closeknit.neighbors import validate_points
 from closeknit.progress import shown
 
 __all__ = ["LabelClassifier"]
@@ -73,7 +74,7 @@ class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        X = validate_points(self, X)
+        X = validate_points(self, X, ensure_min_samples=2)
         classes, codes = self._encode(y, X.shape[0])
         with shown(self.verbose):
             W, affinity_estimator = affinity_graph(X, self)

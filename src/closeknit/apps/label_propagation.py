@@ -112,6 +112,6 @@ class LabelPropagation(LabelClassifier):
             rows, thinned = W[free], thin(W, n_jobs=self.n_jobs)[free]
             matrix = csr_matrix(diags(row_sums(rows)) - rows[:, free])
             to_labels = row_sums(thinned[:, np.flatnonzero(labelled)])
-            factor = ApproximateCholesky.of_graph(thinned[:, free], to_labels, n_jobs=self.n_jobs)
+            factor = ApproximateCholesky(thinned[:, free], to_labels, n_jobs=self.n_jobs)
             mass[free], n_iter = self._solve(matrix, factor, rows @ given)
         return mass, n_iter

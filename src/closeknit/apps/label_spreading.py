@@ -87,7 +87,7 @@ class LabelSpreading(LabelClassifier):
         matrix = csr_matrix(diags(degrees) - self.alpha * W)
         kept = self.alpha * thin(W, n_jobs=self.n_jobs)
         excess = (1.0 - self.alpha) * degrees
-        factor = ApproximateCholesky.of_graph(kept, excess, n_jobs=self.n_jobs)
+        factor = ApproximateCholesky(kept, excess, n_jobs=self.n_jobs)
         scaled, n_iter = self._solve(matrix, factor, (1.0 - self.alpha) * roots * given)
         return roots * scaled, n_iter
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from closeknit.affinities import EntropicAffinities
 from closeknit.apps.density import SamplePointDensity
@@ -18,7 +18,7 @@ from closeknit.apps.estimators import by_size, check_count
 from closeknit.apps.mode_search import Ends, find_ends, find_ends_together
 from closeknit.apps.trajectories import Trajectories
 from closeknit.exceptions import NotConvergedWarning
-from closeknit.neighbors import Neighbors
+from closeknit.neighbors import Neighbors, validate_points
 from closeknit.progress import shown
 
 __all__ = ["MeanShift"]
@@ -159,7 +159,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+        X = validate_points(self, X, accept_sparse=False, dtype=np.float64, ensure_min_samples=2)
         with shown(self.verbose):
             density, near, sigmas = self._estimate(X)
             ends, known = find_ends_together(density, near, self.tol, self.max_iter, self.n_jobs)
@@ -215,7 +215,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
             The label of the fitted point whose end is nearest to the new point's.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        X = validate_points(self, X, accept_sparse=False, dtype=np.float64, reset=False)
         ends = find_ends(self.density_, X, self.tol, self.max_iter, self.trajectories_)
         self._warn_about(ends)
         alone = ends.leaders < 0

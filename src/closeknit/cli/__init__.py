@@ -3,10 +3,10 @@
 ::
 
     app ──► demo, embed, affinities, sparsify, cluster, segment, reproduce, info: one module each
-            options     said once, for all of them
-            inputs      what they read          fitting   estimators made, fitted and described
-            outputs     what they write         memory    warnings before large work
-            reporting   errors, warnings, progress and the summary, alike in all of them
+            command        a class whose fields are options; warnings, progress and the summary
+            data           what commands read      neighborhood   perplexity and neighbours
+            outputs        what they write         fitting        embeddings fitted and described
+            errors         one line, exit code     memory         warnings before large work
 
 This module and `errors` import nothing heavy, so that ``closeknit --help`` answers at once and a
 missing extra is reported in one line.
@@ -14,7 +14,7 @@ missing extra is reported in one line.
 
 from importlib.util import find_spec
 
-from closeknit.cli.errors import CommandError, reported_errors
+from closeknit.cli.errors import UsageError, reported_errors
 
 __all__ = ["main"]
 
@@ -24,10 +24,9 @@ def main() -> None:
     with reported_errors():
         for package in ("typer", "rich"):
             if find_spec(package) is None:
-                raise CommandError(
+                raise UsageError(
                     f"the command line needs {package}, which is not installed; "
-                    'run: pip install "closeknit[cli]"',
-                    exit_code=2,
+                    'run: pip install "closeknit[cli]"'
                 )
         from closeknit.cli.app import app
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import Annotated
 
 import typer
 
-from closeknit.cli import (
-    affinities,
-    cluster,
-    demo,
-    embed,
-    info,
-    reproduce,
-    segment,
-    sparsify,
-)
+from closeknit.cli.affinities import Affinities
+from closeknit.cli.cluster import Cluster
+from closeknit.cli.command import function_of
+from closeknit.cli.demo import Demo
+from closeknit.cli.embed import Embed
+from closeknit.cli.info import Info
+from closeknit.cli.reproduce import Reproduce
+from closeknit.cli.segment import Segment
+from closeknit.cli.sparsify import Sparsify
 
 __all__ = ["app"]
 
@@ -37,18 +37,17 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_VERSION = typer.Option(
+    "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+)
+
+
 @app.callback()
-def _closeknit(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
-        ),
-    ] = False,
-) -> None:
+def _closeknit(version: Annotated[bool, _VERSION] = False) -> None:
     pass
 
 
-for _module in (demo, embed, affinities, sparsify, cluster, segment, reproduce, info):
-    _name = _module.__name__.rpartition(".")[2]
-    app.command(_name, epilog="Examples:\n" + _module.EXAMPLES)(getattr(_module, _name))
+for _command in (Demo, Embed, Affinities, Sparsify, Cluster, Segment, Reproduce, Info):
+    _help, _, _examples = cleandoc(_command.__doc__ or "").partition("\n\nExamples\n--------\n")
+    _add = app.command(_command.__name__.lower(), help=_help, epilog=f"Examples:\n\n{_examples}")
+    _add(function_of(_command))

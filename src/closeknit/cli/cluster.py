@@ -2,96 +2,105 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
-from closeknit.cli import options as opt
-from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
-from closeknit.cli.fitting import neighbor_facts
-from closeknit.cli.groups import spelled_out
-from closeknit.cli.inputs import data_facts, holds_affinities, read
+from closeknit.cli import outputs as out
+from closeknit.cli.command import Fact, option
+from closeknit.cli.data import DataCommand, InputKind, holds_affinities, input_kind
+from closeknit.cli.errors import Interrupted, UsageError
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.outputs import check_outputs, name_after, write_rows
-from closeknit.cli.outputs import save_model as write_model
-from closeknit.cli.reporting import Fact, reporting
+from closeknit.cli.neighborhood import AffinityCommand, neighbor_facts
 from closeknit.progress import report
 
-if TYPE_CHECKING:
-    from closeknit.io import Table
+__all__ = ["Cluster", "Clustering", "check_number", "cluster_facts", "cluster_options"]
 
-__all__ = ["EXAMPLES", "Clustering", "check_number", "cluster", "cluster_facts"]
-
-EXAMPLES = """
-closeknit cluster moons.csv --clusters 2 --perplexity 10 -o clusters.csv
-
-closeknit cluster cells.h5ad --method meanshift --save-model cells.closeknit
-"""
+#: How clusters are found, and the work that is.
+Clustering = StrEnum("Clustering", ["spectral", "meanshift"])
+WORK = {Clustering.spectral: "eigenvectors", Clustering.meanshift: "modes"}
 
 
-class Clustering(StrEnum):
-    """How clusters are found."""
+def cluster_options(what: str) -> tuple[Any, Any]:
+    """The options that say how many clusters to look for, and how; `what` is their name."""
+    words = f"Number of {what}; meanshift finds it out by itself."
+    number = option(words, flags=f"--{what} -k", min=1, metavar="INTEGER")
+    return number, option(f"How to find {what}.", flags="--method -m", default=Clustering.spectral)
 
-    spectral = "spectral"
-    meanshift = "meanshift"
 
+@dataclass(frozen=True, kw_only=True)
+class Cluster(AffinityCommand, DataCommand):
+    """Cluster the rows of INPUT on the graph of their entropic affinities.
 
-@spelled_out
-def cluster(
-    clusters: Annotated[int | None, opt.number_of("--clusters", "clusters")] = None,
-    output: Annotated[Path | None, opt.output(opt.TABLE_FILE, "INPUT-clusters.csv")] = None,
-    method: Annotated[
-        Clustering, typer.Option("--method", "-m", help="How to find clusters.")
-    ] = Clustering.spectral,
-    kind: opt.Kind = opt.InputKind.auto,
-    save_model: opt.SaveModel = None,
-    *,
-    data: opt.DataOptions,
-    affinity: opt.AffinityOptions,
-    talk: opt.TalkOptions,
-) -> None:
-    """Cluster the rows of INPUT on the graph of their entropic affinities."""
-    with reporting(talk) as reporter:
+    Examples
+    --------
+    closeknit cluster moons.csv --clusters 2 --perplexity 10 -o clusters.csv
+
+    closeknit cluster cells.h5ad --method meanshift --save-model cells.closeknit
+    """
+
+    clusters: int | None = cluster_options("clusters")[0]
+    output: Path | None = out.output_file(out.TABLE_FILE, "INPUT-clusters.csv")
+    method: Clustering = cluster_options("clusters")[1]
+    kind: InputKind = input_kind()
+    save_model: Path | None = out.model_file()
+
+    def run(self) -> None:
+        """See `Command`."""
+        from closeknit.graphs import symmetrize
         from closeknit.io.writers import TABLES
 
-        check_number(method, clusters, "--clusters")
-        target = output or name_after(data.path, "clusters", ".csv")
-        check_outputs([data.path], [(target, TABLES), (save_model, None)])
-        with reporter.stages():
+        check_number(self.method, self.clusters, "--clusters")
+        target = self.output or out.name_after(self.path, "clusters", ".csv")
+        out.check_outputs([self.path], [(target, TABLES), (self.save_model, None)])
+        with self.stages():
             report("reading")
-            table = read(data)
-            given = holds_affinities(kind, table.X)
+            table = self.read()
+            given = holds_affinities(self.kind, table.X)
             if not given:
-                work = "modes" if method is Clustering.meanshift else "eigenvectors"
-                warn_if_large(reporter, table.X.shape, affinity, work, n_vectors=clusters or 0)
+                warn_if_large(self, table.X.shape, WORK[self.method], self.clusters or 0)
             report("starting")
-            estimator = _make(method, affinity, clusters, given)
-            labels = _fit(estimator, table, given)
+            estimator = self._make(given).fit(symmetrize(table.X) if given else table.X)
             report("writing")
-            write_rows(target, labels.reshape(-1, 1), ["cluster"], table)
-            if save_model is not None:
-                write_model(estimator, table, save_model)
-        searched = getattr(estimator, "affinity_estimator_", None)
-        reporter.summarize(
-            f"Clusters of {data.path}",
-            [
-                Fact("method", "method", method.value),
-                *data_facts(data, table, affinities=given),
-                *neighbor_facts(searched, affinity),
-                *cluster_facts(labels, "clusters"),
-                reporter.seconds(),
-            ],
-            [
-                Fact("output", "Clusters", str(target)),
-                Fact("model", "Model", None if save_model is None else str(save_model)),
-            ],
-        )
+            out.write_rows(target, estimator.labels_.reshape(-1, 1), ["cluster"], table)
+            if self.save_model is not None:
+                out.write_model(estimator, table, self.save_model)
+        facts = [
+            Fact("method", "method", self.method),
+            *self.data_facts(table, affinities=given),
+            *neighbor_facts(getattr(estimator, "affinity_estimator_", None)),
+            *cluster_facts(estimator.labels_, "clusters"),
+            self.seconds(),
+        ]
+        files = [Fact("output", "Clusters", target), Fact("model", "Model", self.save_model)]
+        self.summarize(f"Clusters of {self.path}", facts, files)
         if getattr(estimator, "stopped_because_", None) == "interrupted":
-            raise CommandError(
-                f"interrupted; the clusters found so far are in {target}", exit_code=INTERRUPTED
-            )
+            raise Interrupted(f"interrupted; the clusters found so far are in {target}")
+
+    def _make(self, given: bool) -> Any:
+        from closeknit import EntropicAffinities
+        from closeknit.apps import MeanShift, SpectralClustering
+
+        keywords = self.keywords
+        if self.method is Clustering.meanshift:
+            if given or self.metric != "euclidean":
+                what = "affinities" if given else f"--metric {self.metric}"
+                raise UsageError(
+                    "--method meanshift needs points and Euclidean distances, not "
+                    f"{what}; use --method spectral"
+                )
+            del keywords["metric"]
+            return MeanShift(self.single_perplexity("mean shift"), **keywords)
+        assert self.clusters is not None  # check_number has seen to it
+        affinity = "precomputed" if given else EntropicAffinities(self.perplexities, **keywords)
+        return SpectralClustering(
+            self.clusters,
+            affinity=affinity,
+            metric=self.metric,
+            n_jobs=self.n_jobs,
+            random_state=self.seed,
+        )
 
 
 def cluster_facts(labels: Any, what: str) -> list[Fact]:
@@ -139,53 +148,12 @@ def check_number(method: Clustering, count: int | None, flag: str) -> None:
     >>> check_number(Clustering.spectral, 5, "--clusters")
     """
     if method is Clustering.spectral and count is None:
-        raise CommandError(
+        raise UsageError(
             f"--method spectral needs the number of clusters; pass {flag} 5, or use "
-            "--method meanshift",
-            exit_code=USAGE,
+            "--method meanshift"
         )
     if method is Clustering.meanshift and count is not None:
-        raise CommandError(
+        raise UsageError(
             f"{flag} has no use with --method meanshift, which finds their number; "
-            "leave it out, or lower --perplexity for more",
-            exit_code=USAGE,
+            "leave it out, or lower --perplexity for more"
         )
-
-
-def _check_points(options: opt.AffinityOptions, given: bool) -> None:
-    if given or options.metric != "euclidean":
-        what = "affinities" if given else f"--metric {options.metric}"
-        raise CommandError(
-            f"--method meanshift needs points and Euclidean distances, not {what}; use --method "
-            "spectral",
-            exit_code=USAGE,
-        )
-
-
-def _make(
-    method: Clustering, options: opt.AffinityOptions, clusters: int | None, given: bool
-) -> Any:
-    from closeknit import EntropicAffinities
-    from closeknit.apps import MeanShift, SpectralClustering
-
-    if method is Clustering.meanshift:
-        _check_points(options, given)
-        keywords = {name: value for name, value in options.keywords.items() if name != "metric"}
-        return MeanShift(options.single("mean shift"), **keywords)
-    assert clusters is not None  # check_number has seen to it
-    affinity: Any = "precomputed"
-    if not given:
-        affinity = EntropicAffinities(options.perplexities, **options.keywords)
-    return SpectralClustering(
-        clusters,
-        affinity=affinity,
-        metric=options.metric,
-        n_jobs=options.n_jobs,
-        random_state=options.seed,
-    )
-
-
-def _fit(estimator: Any, table: Table, given: bool) -> Any:
-    from closeknit.graphs import symmetrize
-
-    return estimator.fit(symmetrize(table.X) if given else table.X).labels_

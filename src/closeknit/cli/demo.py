@@ -2,125 +2,97 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from closeknit.cli import options as opt
-from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
-from closeknit.cli.fitting import fit, neighbor_facts, neighbors_kept, stop_fact
-from closeknit.cli.groups import spelled_out
-from closeknit.cli.outputs import check_outputs, new_figure, picture_format
-from closeknit.cli.reporting import Fact, reporting
+from closeknit.cli import outputs as out
+from closeknit.cli.command import Fact, option
+from closeknit.cli.errors import Interrupted, UsageError
+from closeknit.cli.fitting import fit, neighbors_kept, stop_fact
+from closeknit.cli.neighborhood import PerplexityCommand, bandwidth_facts, neighbor_facts
 from closeknit.progress import report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["EXAMPLES", "demo"]
-
-EXAMPLES = """
-closeknit demo
-
-closeknit demo --perplexity 10 --output digits.pdf
-"""
+__all__ = ["Demo"]
 
 
-@spelled_out
-def demo(
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The picture to write; the map goes beside it as CSV.",
-        ),
-    ] = Path("closeknit-demo.png"),
-    *,
-    choice: opt.PerplexityOptions,
-    talk: opt.TalkOptions,
-) -> None:
-    """Embed scikit-learn's digits; draw the map, the bandwidths and the learning curve."""
-    with reporting(talk) as reporter:
-        csv = output.with_suffix(".csv") if output.name else output
-        check_outputs([], [(output, None), (csv, None)])
-        picture_format(output)
-        options = opt.AffinityOptions(choice.perplexity, choice.seed, choice.threads)
-        with reporter.stages() as stages:
-            X, digits = _load(options.single("the demo"))
-            model = _make(options)
+@dataclass(frozen=True, kw_only=True)
+class Demo(PerplexityCommand):
+    """Embed scikit-learn's digits; draw the map, the bandwidths and the learning curve.
+
+    Examples
+    --------
+    closeknit demo
+
+    closeknit demo --perplexity 10 --output digits.pdf
+    """
+
+    output: Path = option(
+        "The picture to write; the map goes beside it as CSV.",
+        flags="--output -o",
+        default=Path("closeknit-demo.png"),
+    )
+
+    def run(self) -> None:
+        """See `Command`."""
+        from sklearn.datasets import load_digits
+
+        from closeknit import TSNE
+
+        csv = self.output.with_suffix(".csv") if self.output.name else self.output
+        out.check_outputs([], [(self.output, None), (csv, None)])
+        out.picture_format(self.output)
+        K = self.single_perplexity("the demo")
+        with self.stages() as stages:
+            X, digits = load_digits(return_X_y=True)
+            others = len(X) - 1
+            if not 1 < K < others:
+                raise UsageError(
+                    f"--perplexity {K:g} is out of range: every digit has {others} others, "
+                    f"so choose a number above 1 and below {others}"
+                )
+            model = TSNE(perplexity=K, random_state=self.seed, n_jobs=self.n_jobs)
             fit(model, X, stages)
             report("picture")
-            figure = _draw(model, digits)
-            _write(figure, output, csv, model, digits)
+            _write(_draw(model, digits), self.output, csv, model, digits)
             report("quality")
-            facts = _facts(model, X, digits, options)
-        files = [Fact("output", "Picture", str(output)), Fact("csv", "Map", str(csv))]
-        facts.append(reporter.seconds())
-        reporter.summarize("t-SNE of scikit-learn's digits", facts, files)
+            facts = self._facts(model, X, digits)
+        files = [Fact("output", "Picture", self.output), Fact("csv", "Map", csv)]
+        self.summarize("t-SNE of scikit-learn's digits", [*facts, self.seconds()], files)
         if model.stopped_because_ == "interrupted":
-            raise CommandError(
-                f"interrupted after {model.n_iter_} iterations; the map so far is in {output} and "
-                f"{csv}",
-                exit_code=INTERRUPTED,
+            raise Interrupted(
+                f"interrupted after {model.n_iter_} iterations; the map so far is in "
+                f"{self.output} and {csv}"
             )
 
+    def _facts(self, model: Any, X: NDArray[Any], digits: NDArray[Any]) -> list[Fact]:
+        from closeknit.quality import knn_accuracy
 
-def _load(perplexity: float) -> tuple[NDArray[Any], NDArray[Any]]:
-    from sklearn.datasets import load_digits
-
-    X, digits = load_digits(return_X_y=True)
-    others = len(X) - 1
-    if not 1 < perplexity < others:
-        raise CommandError(
-            f"--perplexity {perplexity:g} is out of range: every digit has {others} others, "
-            f"so choose a number above 1 and below {others}",
-            exit_code=USAGE,
-        )
-    return X, digits
-
-
-def _make(options: opt.AffinityOptions) -> Any:
-    from closeknit import TSNE
-
-    return TSNE(perplexity=options.perplexities, random_state=options.seed, n_jobs=options.n_jobs)
-
-
-def _facts(
-    model: Any, X: NDArray[Any], digits: NDArray[Any], options: opt.AffinityOptions
-) -> list[Fact]:
-    import numpy as np
-
-    from closeknit.quality import knn_accuracy
-
-    affinities = model.affinity_estimator_
-    converged = affinities.converged_
-    errors = np.abs(affinities.perplexities_ - options.perplexities)[converged]
-    error = float(errors.max()) if errors.size else None
-    accuracy = float(knn_accuracy(model.embedding_, digits))
-    missing = int(np.count_nonzero(~converged))
-    passes = float(affinities.evaluations_.mean())
-    return [
-        Fact("n_samples", "points", X.shape[0]),
-        Fact("n_features", "features", X.shape[1]),
-        *neighbor_facts(affinities, options),
-        Fact("passes_per_point", "passes per bandwidth", passes, "{:.2f}"),
-        Fact("largest_perplexity_error", "largest error of a perplexity", error, "{:.1e}"),
-        Fact("rows_without_bandwidth", "points without a bandwidth", missing),
-        Fact("n_iter", "iterations", model.n_iter_),
-        stop_fact(model),
-        Fact("kl_divergence", "KL(P‖Q)", model.kl_divergence_, "{:.3f}"),
-        Fact("neighbor_recall", "neighbours kept", neighbors_kept(model, options.seed), "{:.1%}"),
-        Fact("knn_accuracy", "k-NN accuracy (k = 10)", accuracy, "{:.1%}"),
-    ]
+        affinities = model.affinity_estimator_
+        accuracy = float(knn_accuracy(model.embedding_, digits))
+        passes = float(affinities.evaluations_.mean())
+        return [
+            Fact("n_samples", "points", X.shape[0]),
+            Fact("n_features", "features", X.shape[1]),
+            *neighbor_facts(affinities),
+            Fact("passes_per_point", "passes per bandwidth", passes, "{:.2f}"),
+            *bandwidth_facts(affinities),
+            Fact("n_iter", "iterations", model.n_iter_),
+            stop_fact(model),
+            Fact("kl_divergence", "KL(P‖Q)", model.kl_divergence_, "{:.3f}"),
+            Fact("neighbor_recall", "neighbours kept", neighbors_kept(model, self.seed), "{:.1%}"),
+            Fact("knn_accuracy", "k-NN accuracy (k = 10)", accuracy, "{:.1%}"),
+        ]
 
 
 def _draw(model: Any, digits: NDArray[Any]) -> Figure:
     from closeknit.plotting import plot_embedding, plot_history, plot_sigmas
 
-    figure = new_figure((16.0, 5.0))
+    figure = out.new_figure((16.0, 5.0))
     embedding, bandwidths, curve = figure.subplots(1, 3)
     plot_embedding(model.embedding_, digits, ax=embedding)
     embedding.set_title("t-SNE of scikit-learn's digits")
@@ -140,5 +112,5 @@ def _write(figure: Figure, output: Path, csv: Path, model: Any, digits: NDArray[
     columns = ["tsne0", "tsne1"]
     labels = {"digit": digits, "sigma": model.affinity_estimator_.sigmas_}
     with replacing(output) as file:  # both or none
-        figure.savefig(file, format=picture_format(output), dpi=150)
+        figure.savefig(file, format=out.picture_format(output), dpi=150)
         write_table(csv, model.embedding_, columns=columns, labels=labels)

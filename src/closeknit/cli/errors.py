@@ -10,39 +10,26 @@ from contextlib import contextmanager, suppress
 
 from closeknit.exceptions import CloseknitError
 
-__all__ = ["FAILED", "INTERRUPTED", "USAGE", "CommandError", "in_options", "reported_errors"]
+__all__ = ["CommandError", "Interrupted", "UsageError", "in_options", "reported_errors"]
 
-FAILED = 1
-USAGE = 2  # what Typer gives for an unknown option, too
-INTERRUPTED = 130  # 128 + SIGINT, as shells report it
-
-#: Parameters as messages of the library name them, and the options that set them.
-_OPTIONS = {
-    "decimal": "--decimal",
-    "encoding": "--encoding",
-    "ids": "--id",
-    "key": "--key",
-    "labels": "--label",
-    "lam": "--lam",
-    "lams": "--lam",
-    "max_iter": "--max-iter",
-    "metric": "--metric",
-    "missing": "--missing",
-    "n_clusters": "--clusters",
-    "n_components": "--dims",
-    "n_jobs": "--threads",
-    "n_neighbors": "--n-neighbors",
-    "n_segments": "--segments",
-    "neighbors": "--neighbors",
-    "perplexity": "--perplexity",
-    "sep": "--sep",
-    "sparsity": "--sparsity",
-    "time_limit": "--time-limit",
+#: Parameters as messages of the library name them, and the options that are called otherwise.
+_PARAMETERS = (
+    "decimal|encoding|ids|key|labels|lams?|max_iter|metric|missing|n_clusters|n_components|n_jobs|"
+    "n_neighbors|n_segments|neighbors|perplexity|sep|sparsity|time_limit"
+)
+_RENAMED = {
+    "ids": "id",
+    "labels": "label",
+    "lams": "lam",
+    "n_clusters": "clusters",
+    "n_components": "dims",
+    "n_jobs": "threads",
+    "n_segments": "segments",
 }
 _VALUE = r"\[[^\]]*\]|'(?:[^'\\]|\\.)*'|-?[\w.]*\w"
-_ASSIGNED = re.compile(rf"\b({'|'.join(_OPTIONS)})=({_VALUE})?")
+_ASSIGNED = re.compile(rf"\b({_PARAMETERS})=({_VALUE})?")
 #: Without a value only names that are no English words.
-_NAMED = re.compile(rf"(?<![-\w])({'|'.join(name for name in _OPTIONS if '_' in name)})\b(?!=)")
+_NAMED = re.compile(rf"(?<![-\w])(?=[a-z]*_)({_PARAMETERS})\b(?!=)")
 #: What has no value on the command line.
 _PHRASES = {
     "header=True": "--header",
@@ -53,24 +40,21 @@ _PHRASES = {
 
 
 class CommandError(CloseknitError):
-    """A failure the user can do something about.
+    """A failure the user can do something about; its message says what."""
 
-    Parameters
-    ----------
-    message : str
-        What is wrong and what to do.
-    exit_code : int, default=1
-        2 if the command was called wrongly, 1 if it failed, 130 if it was interrupted.
+    exit_code = 1
 
-    Examples
-    --------
-    >>> CommandError("--dims 9 is too many; use up to 3", exit_code=USAGE).exit_code
-    2
-    """
 
-    def __init__(self, message: str, *, exit_code: int = FAILED) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
+class UsageError(CommandError):
+    """The command was called wrongly."""
+
+    exit_code = 2  # what Typer gives for an unknown option, too
+
+
+class Interrupted(CommandError):
+    """Ctrl-C ended the command; its message says what was kept."""
+
+    exit_code = 130  # 128 + SIGINT, as shells report it
 
 
 @contextmanager
@@ -88,20 +72,19 @@ def reported_errors() -> Iterator[None]:
         _exit(str(error), error.exit_code)
     except (CloseknitError, ValueError) as error:
         # How the library refuses files, parameters and data; its messages say what to do.
-        _exit(in_options(str(error)), FAILED)
+        _exit(in_options(str(error)))
     except MemoryError:
         _exit(
             "there is not enough memory; use fewer neighbours (--n-neighbors, or a lower "
-            "--perplexity) or fewer rows",
-            FAILED,
+            "--perplexity) or fewer rows"
         )
     except OSError as error:
         _discard_stdout()
         if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
-            raise SystemExit(FAILED) from None
-        _exit(f"cannot write the output: {error.strerror or error}", FAILED)
+            raise SystemExit(CommandError.exit_code) from None
+        _exit(f"cannot write the output: {error.strerror or error}")
     except KeyboardInterrupt:
-        _exit("interrupted", INTERRUPTED)
+        _exit("interrupted", Interrupted.exit_code)
 
 
 def in_options(message: str) -> str:
@@ -117,11 +100,15 @@ def in_options(message: str) -> str:
     for phrase, option in _PHRASES.items():
         message = message.replace(phrase, option)
     message = _ASSIGNED.sub(_to_option, message)
-    return _NAMED.sub(lambda found: _OPTIONS[found[1]], message)
+    return _NAMED.sub(lambda found: _option(found[1]), message)
+
+
+def _option(parameter: str) -> str:
+    return "--" + _RENAMED.get(parameter, parameter).replace("_", "-")
 
 
 def _to_option(found: re.Match[str]) -> str:
-    option, value = _OPTIONS[found[1]], found[2]
+    option, value = _option(found[1]), found[2]
     if value is None:
         return option
     quoted = re.findall(r"'((?:[^'\\]|\\.)*)'", value)
@@ -131,7 +118,7 @@ def _to_option(found: re.Match[str]) -> str:
     return " ".join(f"{option} {word}" for word in plain)
 
 
-def _exit(message: str, code: int) -> None:
+def _exit(message: str, code: int = CommandError.exit_code) -> None:
     print(f"closeknit: {' '.join(message.split())}", file=sys.stderr)
     raise SystemExit(code) from None
 

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from closeknit.cli import options as opt
-from closeknit.cli.groups import spelled_out
-from closeknit.cli.reporting import Fact, reporting
+from closeknit.cli.command import Command, Fact
 
-__all__ = ["EXAMPLES", "info"]
-
-EXAMPLES = """
-closeknit info
-
-closeknit info --json
-"""
+__all__ = ["Info"]
 
 # Their metadata is read and nothing is imported: that is quick, and a broken installation can still
 # be described.
@@ -32,10 +25,19 @@ _OPTIONAL = {
 }
 
 
-@spelled_out
-def info(talk: opt.TalkOptions) -> None:
-    """Show versions, threads and the instruction set in use, for a bug report."""
-    with reporting(talk) as reporter:
+@dataclass(frozen=True, kw_only=True)
+class Info(Command):
+    """Show versions, threads and the instruction set in use, for a bug report.
+
+    Examples
+    --------
+    closeknit info
+
+    closeknit info --json
+    """
+
+    def run(self) -> None:
+        """See `Command`."""
         from closeknit import _core
         from closeknit._threads import effective_n_jobs
 
@@ -44,18 +46,15 @@ def info(talk: opt.TalkOptions) -> None:
             Fact("", name, found or f"not installed (for {_OPTIONAL.get(name, 'everything')})")
             for name, found in packages.items()
         ]
+        python = f"{platform.python_version()} ({platform.python_implementation()})"
         facts = [
             Fact("packages", "", packages),
-            Fact(
-                "python",
-                "python",
-                f"{platform.python_version()} ({platform.python_implementation()})",
-            ),
+            Fact("python", "python", python),
             Fact("platform", "platform", platform.platform()),
             Fact("threads", "threads", effective_n_jobs(-1)),
             Fact("simd", "simd", _core.simd()),
         ]
-        reporter.summarize("closeknit", facts if talk.json else [*lines, *facts])
+        self.summarize("closeknit", facts if self.json else [*lines, *facts])
 
 
 def _version(distribution: str) -> str | None:

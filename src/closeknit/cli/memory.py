@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from closeknit.cli.options import AffinityOptions, Approximation
-from closeknit.cli.reporting import Reporter
+from closeknit.cli.neighborhood import Approximation, PerplexityCommand
 
 __all__ = ["available", "estimate", "warn_if_large"]
 
@@ -68,41 +67,33 @@ def available() -> int | None:
 
 
 def warn_if_large(
-    reporter: Reporter,
-    shape: tuple[int, int],
-    options: AffinityOptions,
-    work: str,
-    *,
-    n_vectors: int = 0,
-    picture: bool = False,
+    command: PerplexityCommand, shape: tuple[int, int], work: str, n_vectors: int = 0
 ) -> None:
     """Warn before work that may not fit in memory, or that takes needlessly long.
 
     Parameters
     ----------
-    reporter : Reporter
+    command : PerplexityCommand
+        One without neighbours to choose works on pixels.
     shape : tuple of int
         Of the data.
-    options : AffinityOptions
     work, n_vectors
         As for `estimate`.
-    picture : bool, default=False
-        Whether the data are pixels.
     """
-    n_neighbors = options.count(shape[0])
+    n_neighbors = command.count(shape[0])
     needed, free = estimate(*shape, n_neighbors, work, n_vectors), available()
+    neighbors = getattr(command, "neighbors", None)
     if free is not None and needed > 0.8 * free:
         fewer = max(2, n_neighbors // 3)
         perplexity = f"--perplexity {max(1, fewer // 3)}"
         advice = f"fewer neighbours (--n-neighbors {fewer}, with {perplexity}) or fewer rows"
-        if picture:
+        if neighbors is None:
             advice = f"{perplexity} or a smaller picture"
-        reporter.warn(
+        command.warn(
             f"this needs about {_gib(needed)} of memory, and {_gib(free)} are free; use {advice}"
         )
-    exact = options.neighbors is Approximation.exact
-    if exact and shape[1] > 12 and shape[0] ** 2 > _MANY_PAIRS:
-        reporter.warn(
+    if neighbors is Approximation.exact and shape[1] > 12 and shape[0] ** 2 > _MANY_PAIRS:
+        command.warn(
             f"the exact search may look at {shape[0] ** 2:.0e} pairs of points; "
             "--neighbors approximate is much faster and misses about one neighbour in a hundred"
         )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from closeknit.cli.errors import USAGE, CommandError
+from closeknit.cli.command import option
+from closeknit.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -14,14 +16,33 @@ if TYPE_CHECKING:
     from closeknit.io import Table
 
 __all__ = [
+    "GRAPH_FILE",
+    "TABLE_FILE",
     "check_outputs",
+    "model_file",
     "name_after",
     "new_figure",
+    "output_file",
     "picture_format",
     "save_figure",
-    "save_model",
+    "write_model",
     "write_rows",
 ]
+
+#: What the help says of the two kinds of files that several commands write.
+TABLE_FILE = "The table to write: .csv, .tsv, .parquet, .npy or .npz."
+GRAPH_FILE = "The sparse matrix to write: .npz (SciPy) or .mtx."
+
+
+def output_file(what: str, default: str) -> Any:
+    """The option ``--output``, with what is written and what the file is called by default."""
+    return option(what, flags="--output -o", shown=f"{default} here")
+
+
+def model_file() -> Any:
+    """The option ``--save-model``."""
+    what = "Keep the fitted model, for closeknit.io.load."
+    return option(what, flags="--save-model", metavar="FILE")
 
 
 def name_after(path: Path, what: str, suffix: str) -> Path:
@@ -35,6 +56,10 @@ def name_after(path: Path, what: str, suffix: str) -> Path:
     return Path(f"{path.name.split('.')[0]}-{what}{suffix}")
 
 
+class _EnoughError(Exception):
+    """Ends the trial of a place to write to."""
+
+
 def check_outputs(inputs: Iterable[Path], outputs: Sequence[tuple[Path | None, Any]]) -> None:
     """Complain before any work about files that cannot, or must not, be written.
 
@@ -44,6 +69,7 @@ def check_outputs(inputs: Iterable[Path], outputs: Sequence[tuple[Path | None, A
     outputs : sequence of (Path or None, sequence of str or None)
         Each file with the endings it may have, None for any.
     """
+    from closeknit.io.files import replacing
     from closeknit.io.writers import check_suffix
 
     seen = {path.resolve(): "the input" for path in inputs}
@@ -52,27 +78,13 @@ def check_outputs(inputs: Iterable[Path], outputs: Sequence[tuple[Path | None, A
             continue
         place = path.resolve()
         if place in seen:
-            raise CommandError(
-                f"{path} would overwrite {seen[place]}; choose another file", exit_code=USAGE
-            )
+            raise UsageError(f"{path} would overwrite {seen[place]}; choose another file")
         seen[place] = "another output"
         if suffixes is not None:
             check_suffix(path, suffixes)
-        _check_place(path)
-
-
-class _EnoughError(Exception):
-    """Ends the trial of a place to write to."""
-
-
-def _check_place(path: Path) -> None:
-    from closeknit.io.files import replacing
-
-    try:
-        with replacing(path):
+        # A trial, given up before it changes anything.
+        with suppress(_EnoughError), replacing(path):
             raise _EnoughError
-    except _EnoughError:
-        pass
 
 
 def write_rows(path: Path, X: Any, columns: Sequence[str], table: Table) -> None:
@@ -92,7 +104,7 @@ def write_rows(path: Path, X: Any, columns: Sequence[str], table: Table) -> None
     write_table(path, X, columns=columns, ids=table.ids, id_name=id_name, labels=table.labels)
 
 
-def save_model(estimator: Any, table: Table, path: Path) -> None:
+def write_model(estimator: Any, table: Table, path: Path) -> None:
     """Save a model together with the names of the columns it was fitted to, if they have any.
 
     Parameters
@@ -128,9 +140,8 @@ def picture_format(path: Path) -> str:
     name = path.suffix.lstrip(".").lower()
     known = new_figure((1, 1)).canvas.get_supported_filetypes()
     if name not in known:
-        raise CommandError(
-            f"cannot draw {path}: its ending is unknown; use one of {', '.join(sorted(known))}",
-            exit_code=USAGE,
+        raise UsageError(
+            f"cannot draw {path}: its ending is unknown; use one of {', '.join(sorted(known))}"
         )
     return name
 

@@ -18,11 +18,11 @@ _NAMES = {"start": "starting positions"}
 
 
 class Stages:
-    """The stages of a command's work as they are reported; without a display only their names.
+    """The stages of a command's work as they are reported.
 
     Parameters
     ----------
-    display : rich.progress.Progress or None
+    display : rich.progress.Progress
 
     Attributes
     ----------
@@ -31,50 +31,41 @@ class Stages:
 
     Examples
     --------
-    >>> stages = Stages(None)
+    >>> stages = Stages(Progress(disable=True))
     >>> stages.show(Event("clusters"))
     >>> stages.current
     'clusters'
     """
 
-    def __init__(self, display: Progress | None) -> None:
+    def __init__(self, display: Progress) -> None:
         self._display = display
-        self._tasks: dict[str, TaskID] = {}
+        self._task: TaskID | None = None
         self.current = "reading"
 
     def show(self, event: Event) -> None:
         """Draw an event; another stage than before ends that one."""
-        if event.stage != self.current or event.stage not in self._tasks:
+        state, detail = event.state, ""
+        if event.stage != self.current or self._task is None:
             self.close()
             self.current = event.stage
-            self._tasks.pop(event.stage, None)  # a stage that comes again has a bar of its own
-        if self._display is None:
-            return
-        state = event.state
-        if event.stage not in self._tasks:
-            name = _NAMES.get(event.stage, event.stage)
             # A minimisation may converge before its last iteration.
-            upper = state is not None
-            self._tasks[event.stage] = self._display.add_task(
-                name, total=None, upper=upper, detail=""
+            self._task = self._display.add_task(
+                _NAMES.get(event.stage, event.stage), total=None, upper=state is not None, detail=""
             )
         if event.total:
-            detail = ""
             if state is not None:
                 lam = "" if state.lam is None else f"λ {state.lam:.3g}, "
                 detail = f"{lam}objective {state.value:.5g}"
             # A search may go over the points more than once.
             total = max(event.done, event.total)
-            task = self._tasks[event.stage]
-            self._display.update(task, completed=event.done, total=total, detail=detail)
+            self._display.update(self._task, completed=event.done, total=total, detail=detail)
 
     def close(self) -> None:
         """End the current stage."""
-        if self._display is not None and self.current in self._tasks:
-            task = self._tasks[self.current]
-            done = max(1.0, next(t.completed for t in self._display.tasks if t.id == task))
-            self._display.update(task, completed=done, total=done)
-            self._display.stop_task(task)
+        if self._task is not None:
+            done = max(1.0, self._display.tasks[self._task].completed)
+            self._display.update(self._task, completed=done, total=done)
+            self._display.stop_task(self._task)
 
 
 @contextmanager
@@ -90,18 +81,13 @@ def showing_stages(visible: bool) -> Iterator[Stages]:
     ------
     Stages
     """
-    if not visible:
-        stages = Stages(None)
-        with listening(stages.show):
-            yield stages
-        return
     columns = (
         TextColumn("{task.description:<18}"),
         BarColumn(bar_width=30),
         _Time(),
         TextColumn("[dim]{task.fields[detail]}"),
     )
-    with Progress(*columns, console=Console(stderr=True)) as display:
+    with Progress(*columns, console=Console(stderr=True), disable=not visible) as display:
         stages = Stages(display)
         with listening(stages.show):
             yield stages

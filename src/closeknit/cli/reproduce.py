@@ -2,90 +2,77 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from closeknit.cli.command import Command, Fact, argument, option
+from closeknit.cli.errors import Interrupted, UsageError
 
-from closeknit.cli import options as opt
-from closeknit.cli.errors import INTERRUPTED, USAGE, CommandError
-from closeknit.cli.groups import spelled_out
-from closeknit.cli.reporting import Fact, reporting
-
-__all__ = ["EXAMPLES", "reproduce"]
-
-EXAMPLES = """
-closeknit reproduce sparsification --quick
-
-closeknit reproduce affinities --data ~/data -o results
-"""
+__all__ = ["Reproduce"]
 
 
-@spelled_out
-def reproduce(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", help="affinities, embeddings or sparsification.", show_default=False
-        ),
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Where the page and its figures go.",
-            show_default="closeknit-NAME here",
-        ),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            metavar="FOLDER",
-            help="Where the papers' data sets are; without it, bundled data stand in.",
-            show_default=False,
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="On little, bundled data, in under two minutes.")
-    ] = False,
-    *,
-    talk: opt.TalkOptions,
-) -> None:
-    """Rerun a paper's experiments: figures, and a page that compares the claims."""
-    with reporting(talk) as reporter:
-        from closeknit.experiments import reproduce as run
+@dataclass(frozen=True, kw_only=True)
+class Reproduce(Command):
+    """Rerun a paper's experiments: figures, and a page that compares the claims.
 
-        _check_name(name)
-        target = output or Path(f"closeknit-{name}")
-        if target.exists() and not target.is_dir():
-            raise CommandError(f"{target} is a file; choose a folder", exit_code=USAGE)
-        if data is not None and not data.is_dir():
-            raise CommandError(
-                f"--data {data} is not a folder; give the one with the data sets", exit_code=USAGE
+    Examples
+    --------
+    closeknit reproduce sparsification --quick
+
+    closeknit reproduce affinities --data ~/data -o results
+
+    closeknit reproduce embeddings --data ~/data -o results --only figure-2
+    """
+
+    name: str = argument("NAME", "affinities, embeddings or sparsification.")
+    output: Path | None = option(
+        "Where the page and its figures go.",
+        flags="--output -o",
+        shown="closeknit-NAME here",
+        metavar="FOLDER",
+    )
+    data: Path | None = option(
+        "Where coil20.npz, mnist70k.npz and newsgroups20_counts.npz are; without it, bundled data "
+        "stand in, and no verdicts are given.",
+        metavar="FOLDER",
+    )
+    only: list[str] | None = option(
+        "Run only this section again, such as figure-2; may be repeated.",
+        shown="all",
+        metavar="SECTION",
+    )
+    quick: bool = option(
+        "On little, bundled data, in under two minutes.", flags="--quick", default=False
+    )
+
+    def run(self) -> None:
+        """See `Command`."""
+        from closeknit.experiments import EXPERIMENTS, reproduce
+
+        name, target = self.name, self.output or Path(f"closeknit-{self.name}")
+        if name not in EXPERIMENTS:
+            raise UsageError(
+                f"there is no experiment {name!r}; choose one of {', '.join(EXPERIMENTS)}"
             )
+        if target.exists() and not target.is_dir():
+            raise UsageError(f"{target} is a file; choose a folder")
+        if self.data is not None and not self.data.is_dir():
+            raise UsageError(f"--data {self.data} is not a folder; give the one with the data sets")
         try:
-            page = run(name, target, quick=quick, data=data, verbose=reporter.is_visible)
+            page = reproduce(
+                name,
+                target,
+                quick=self.quick,
+                data=self.data,
+                only=self.only or (),
+                verbose=self.is_visible,
+            )
         except KeyboardInterrupt:
-            raise CommandError(
-                f"interrupted; what was finished is in {target}", exit_code=INTERRUPTED
-            ) from None
+            raise Interrupted(f"interrupted; what was finished is in {target}") from None
         facts = [
             Fact("name", "experiment", name),
-            Fact("quick", "quick", quick),
+            Fact("quick", "quick", self.quick),
             Fact("figures", "figures", len(list(page.parent.glob(f"{name}-*.png")))),
-            reporter.seconds(),
+            self.seconds(),
         ]
-        reporter.summarize(f"Reproduction: {name}", facts, [Fact("output", "Page", str(page))])
-
-
-def _check_name(name: str) -> None:
-    from closeknit.experiments import EXPERIMENTS
-
-    if name not in EXPERIMENTS:
-        raise CommandError(
-            f"there is no experiment {name!r}; choose one of {', '.join(EXPERIMENTS)}",
-            exit_code=USAGE,
-        )
+        self.summarize(f"Reproduction: {name}", facts, [Fact("output", "Page", page)])

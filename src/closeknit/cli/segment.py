@@ -2,113 +2,82 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from closeknit.cli import options as opt
-from closeknit.cli.cluster import Clustering, check_number, cluster_facts
-from closeknit.cli.errors import INTERRUPTED, CommandError
-from closeknit.cli.groups import spelled_out
-from closeknit.cli.inputs import read_image
+from closeknit.cli import outputs as out
+from closeknit.cli.cluster import WORK, Clustering, check_number, cluster_facts, cluster_options
+from closeknit.cli.command import Fact, argument
+from closeknit.cli.data import read_image
+from closeknit.cli.errors import Interrupted
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.outputs import check_outputs, name_after
-from closeknit.cli.reporting import Fact, Reporter, reporting
+from closeknit.cli.neighborhood import PerplexityCommand
 from closeknit.progress import report
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EXAMPLES", "mean_colors", "segment"]
-
-EXAMPLES = """
-closeknit segment photo.jpg --segments 25
-
-closeknit segment photo.jpg -o segments.npy --method meanshift --perplexity 100
-"""
+__all__ = ["Segment", "mean_colors"]
 
 
-@spelled_out
-def segment(
-    path: Annotated[
-        Path, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF or BMP.", show_default=False)
-    ],
-    output: Annotated[
-        Path | None,
-        opt.output(
-            "A picture with every segment in its mean colour (.png), or the number of each "
-            "pixel's segment (.npy).",
-            "IMAGE-segments.png",
-        ),
-    ] = None,
-    segments: Annotated[int | None, opt.number_of("--segments", "segments")] = None,
-    method: Annotated[
-        Clustering, typer.Option("--method", "-m", help="How to find segments.")
-    ] = Clustering.spectral,
-    *,
-    options: opt.PerplexityOptions,
-    talk: opt.TalkOptions,
-) -> None:
-    """Segment a picture: pixels that are close, in place and colour, stay together."""
-    with reporting(talk) as reporter:
+@dataclass(frozen=True, kw_only=True)
+class Segment(PerplexityCommand):
+    """Segment a picture: pixels that are close, in place and colour, stay together.
+
+    Examples
+    --------
+    closeknit segment photo.jpg --segments 25
+
+    closeknit segment photo.jpg -o segments.npy --method meanshift --perplexity 100
+    """
+
+    path: Path = argument("IMAGE", "PNG, JPEG, TIFF or BMP.")
+    output: Path | None = out.output_file(
+        "A picture with every segment in its mean colour (.png), or the number of each pixel's "
+        "segment (.npy).",
+        "IMAGE-segments.png",
+    )
+    segments: int | None = cluster_options("segments")[0]
+    method: Clustering = cluster_options("segments")[1]
+
+    def run(self) -> None:
+        """See `Command`."""
         from closeknit.apps import segment_image
 
-        check_number(method, segments, "--segments")
-        K = options.single("segment")
-        target = output or name_after(path, "segments", ".png")
-        check_outputs([path], [(target, (".png", ".npy"))])
-        with reporter.stages():
+        check_number(self.method, self.segments, "--segments")
+        K = self.single_perplexity("segment")
+        target = self.output or out.name_after(self.path, "segments", ".png")
+        out.check_outputs([self.path], [(target, (".png", ".npy"))])
+        with self.stages():
             report("reading")
-            image = read_image(path)
-            _warn_if_large(reporter, image, segments, method, options)
+            image = read_image(self.path)
+            height, width = image.shape[:2]
+            warn_if_large(self, (height * width, 5), WORK[self.method], self.segments or 0)
             report("starting")
             labels = segment_image(
                 image,
-                n_segments=segments,
-                method=method.value,
+                n_segments=self.segments,
+                method=self.method.value,
                 perplexity=K,
-                n_jobs=options.n_jobs,
-                random_state=options.seed,
+                n_jobs=self.n_jobs,
+                random_state=self.seed,
             )
             report("writing")
             _write(target, image, labels)
-        height, width = labels.shape
-        reporter.summarize(
-            f"Segments of {path}",
-            [
-                Fact("input", "", str(path)),
-                Fact("method", "method", method.value),
-                Fact("height", "height", height),
-                Fact("width", "width", width),
-                Fact("perplexity", "perplexity", K, "{:g}"),
-                *cluster_facts(labels.ravel(), "segments"),
-                reporter.seconds(),
-            ],
-            [Fact("output", "Segments", str(target))],
-        )
+        facts = [
+            Fact("input", "", self.path),
+            Fact("method", "method", self.method),
+            Fact("height", "height", height),
+            Fact("width", "width", width),
+            Fact("perplexity", "perplexity", K, "{:g}"),
+            *cluster_facts(labels.ravel(), "segments"),
+            self.seconds(),
+        ]
+        self.summarize(f"Segments of {self.path}", facts, [Fact("output", "Segments", target)])
         # Mean shift leaves no pixel out unless it is interrupted.
-        if method is Clustering.meanshift and (labels < 0).any():
-            raise CommandError(
-                f"interrupted; the segments found so far are in {target}", exit_code=INTERRUPTED
-            )
-
-
-def _warn_if_large(
-    reporter: Reporter,
-    image: NDArray[Any],
-    segments: int | None,
-    method: Clustering,
-    options: opt.PerplexityOptions,
-) -> None:
-    warn_if_large(
-        reporter,
-        (image.shape[0] * image.shape[1], 5),
-        opt.AffinityOptions(options.perplexity),
-        "modes" if method is Clustering.meanshift else "eigenvectors",
-        n_vectors=segments or 0,
-        picture=True,
-    )
+        if self.method is Clustering.meanshift and (labels < 0).any():
+            raise Interrupted(f"interrupted; the segments found so far are in {target}")
 
 
 def _write(path: Path, image: NDArray[Any], labels: NDArray[Any]) -> None:
@@ -147,12 +116,10 @@ def mean_colors(image: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
     """
     import numpy as np
 
-    pixels = image.reshape(labels.size, -1)
-    number = labels.ravel()
-    inside = number >= 0
-    counts = np.maximum(np.bincount(number[inside]), 1)
-    out = pixels.copy()
-    for channel in range(pixels.shape[1]):
-        sums = np.bincount(number[inside], weights=pixels[inside, channel])
-        out[inside, channel] = (sums / counts)[number[inside]]
-    return out.reshape(image.shape)
+    inside = labels >= 0
+    number, pixels = labels[inside], image[inside].reshape(np.count_nonzero(inside), -1)
+    counts = np.maximum(np.bincount(number), 1)
+    sums = np.stack([np.bincount(number, weights=channel) for channel in pixels.T], axis=-1)
+    out = image.copy()
+    out[inside] = (sums / counts[:, None])[number].reshape(out[inside].shape)
+    return out

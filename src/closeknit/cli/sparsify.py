@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
-from closeknit.cli import options as opt
-from closeknit.cli.groups import spelled_out
-from closeknit.cli.inputs import data_facts, holds_affinities, read
+from closeknit.cli import outputs as out
+from closeknit.cli.command import Fact, option
+from closeknit.cli.data import DataCommand, InputKind, holds_affinities, input_kind
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.outputs import check_outputs, name_after
-from closeknit.cli.reporting import Fact, reporting
+from closeknit.cli.neighborhood import AffinityCommand
 from closeknit.progress import report
 
-if TYPE_CHECKING:
-    from closeknit.io import Table
+__all__ = ["Sparsify"]
 
-__all__ = ["EXAMPLES", "sparsify"]
-
-EXAMPLES = """
-closeknit sparsify moons.csv -o W.npz --method entropic --sparsity 0.95
-
-closeknit sparsify W.npz -o sparser.npz --method resistance --sparsity 0.99
-"""
-
-
-class Sparsifier(StrEnum):
-    """Which edges are kept."""
-
-    entropic = "entropic"
-    knn = "knn"
-    viewers = "viewers"
-    resistance = "resistance"
-
-
+Sparsifier = StrEnum("Sparsifier", ["entropic", "knn", "viewers", "resistance"])
 _CLASSES = {
     Sparsifier.entropic: "EntropicSparsifier",
     Sparsifier.knn: "KNNSparsifier",
@@ -45,82 +25,72 @@ _CLASSES = {
 }
 
 
-@spelled_out
-def sparsify(
-    output: Annotated[Path | None, opt.output(opt.GRAPH_FILE, "INPUT-sparse.npz")] = None,
-    method: Annotated[
-        Sparsifier,
-        typer.Option(
-            "--method",
-            "-m",
-            metavar="NAME",
-            help="Which edges stay: entropic (the strongest), knn (to nearest neighbours), "
-            "viewers (those few points vote against) or resistance (a sample, reweighted).",
-        ),
-    ] = Sparsifier.entropic,
-    sparsity: Annotated[
-        float | None,
-        typer.Option(
-            "--sparsity",
-            min=0.0,
-            max=1.0,
-            metavar="SHARE",
-            help="Share of pairs without an edge, such as 0.95.",
-            show_default="the method's own rule",
-        ),
-    ] = None,
-    kind: opt.Kind = opt.InputKind.auto,
-    *,
-    data: opt.DataOptions,
-    affinity: opt.AffinityOptions,
-    talk: opt.TalkOptions,
-) -> None:
-    """Make a graph sparse: of the rows of INPUT, or one that INPUT holds."""
-    with reporting(talk) as reporter:
+@dataclass(frozen=True, kw_only=True)
+class Sparsify(AffinityCommand, DataCommand):
+    """Make a graph sparse: of the rows of INPUT, or one that INPUT holds.
+
+    Examples
+    --------
+    closeknit sparsify moons.csv -o W.npz --method entropic --sparsity 0.95
+
+    closeknit sparsify W.npz -o sparser.npz --method resistance --sparsity 0.99
+    """
+
+    output: Path | None = out.output_file(out.GRAPH_FILE, "INPUT-sparse.npz")
+    method: Sparsifier = option(
+        "Which edges stay: entropic (the strongest), knn (to nearest neighbours), viewers (those "
+        "few points vote against) or resistance (a sample, reweighted).",
+        flags="--method -m",
+        default=Sparsifier.entropic,
+        metavar="NAME",
+    )
+    sparsity: float | None = option(
+        "Share of pairs without an edge, such as 0.95.",
+        shown="the method's own rule",
+        min=0.0,
+        max=1.0,
+        metavar="SHARE",
+    )
+    kind: InputKind = input_kind()
+
+    def run(self) -> None:
+        """See `Command`."""
         from closeknit.io import write_graph
         from closeknit.io.writers import GRAPHS
 
-        target = output or name_after(data.path, "sparse", ".npz")
-        check_outputs([data.path], [(target, GRAPHS)])
-        with reporter.stages():
+        target = self.output or out.name_after(self.path, "sparse", ".npz")
+        out.check_outputs([self.path], [(target, GRAPHS)])
+        with self.stages():
             report("reading")
-            table = read(data)
-            given = _given(table, kind, affinity.metric)
+            table = self.read()
+            given = "affinities" if holds_affinities(self.kind, table.X) else "data"
+            if self.metric == "precomputed":
+                given = "distances"
             if given == "data":
-                warn_if_large(reporter, table.X.shape, affinity, "graph")
+                warn_if_large(self, table.X.shape, "graph")
             report("edges")
-            estimator = _make(method, affinity, sparsity, given).fit(table.X)
+            estimator = self._make(given).fit(table.X)
             report("writing")
             write_graph(target, estimator.graph_)
         facts = [
             Fact("input_is", "input", given),
-            Fact("method", "method", method.value),
-            *data_facts(data, table, affinities=given == "affinities"),
+            Fact("method", "method", self.method),
+            *self.data_facts(table, affinities=given == "affinities"),
             Fact("n_edges", "edges kept", int(estimator.graph_.nnz)),
             Fact("sparsity", "pairs without an edge", estimator.sparsity_, "{:.2%}"),
-            reporter.seconds(),
+            self.seconds(),
         ]
-        files = [Fact("output", "Graph", str(target))]
-        reporter.summarize(f"A sparse graph of {data.path}", facts, files)
+        files = [Fact("output", "Graph", target)]
+        self.summarize(f"A sparse graph of {self.path}", facts, files)
 
+    def _make(self, given: str) -> Any:
+        from closeknit import graphs
 
-def _given(table: Table, kind: opt.InputKind, metric: str) -> str:
-    """What the sparsifiers call the input."""
-    if metric == "precomputed":
-        return "distances"
-    return "affinities" if holds_affinities(kind, table.X) else "data"
-
-
-def _make(
-    method: Sparsifier, options: opt.AffinityOptions, sparsity: float | None, given: str
-) -> Any:
-    from closeknit import graphs
-
-    keywords = {**options.keywords, "sparsity": sparsity, "input": given}
-    if given == "distances":
-        del keywords["metric"]  # they are measured already
-    if method is Sparsifier.knn:
-        keywords["n_neighbors"] = options.n_neighbors
-    else:
-        keywords["perplexity"] = options.perplexities
-    return getattr(graphs, _CLASSES[method])(**keywords)
+        keywords = {**self.keywords, "sparsity": self.sparsity, "input": given}
+        if given == "distances":
+            del keywords["metric"]  # they are measured already
+        if self.method is Sparsifier.knn:
+            keywords["n_neighbors"] = self.n_neighbors
+        else:
+            keywords["perplexity"] = self.perplexities
+        return getattr(graphs, _CLASSES[self.method])(**keywords)

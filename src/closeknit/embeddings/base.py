@@ -6,12 +6,12 @@ from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from closeknit.embeddings.out_of_sample import new_affinities
 from closeknit.linalg import Array
+from closeknit.neighbors import validate_points
 
 __all__ = ["BaseEmbedding", "check_number"]
 
@@ -75,16 +75,7 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _validate(self, X: Any) -> Any:
         """Check the data to be embedded, once for everything that follows."""
-        # In C order, because a start by PCA sums in the order of memory: a frame of columns must
-        # give the bits of the same array of rows.
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_min_samples=2,
-        )
+        X = validate_points(self, X, ensure_min_samples=2)
         if self.n_components >= X.shape[0]:
             raise ValueError(
                 f"n_components={self.n_components} must be less than the number of points, "

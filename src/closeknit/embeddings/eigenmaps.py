@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -96,6 +97,7 @@ def _connected(W: csr_matrix, n_components: int, rng: Any, n_jobs: int | None) -
     return out
 
 
+@dataclass(repr=False, eq=False)
 class LaplacianEigenmaps(BaseEmbedding):
     """Laplacian eigenmaps on entropic affinities.
 
@@ -144,28 +146,16 @@ class LaplacianEigenmaps(BaseEmbedding):
     (150, 2)
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float | Sequence[float] = 30.0,
-        affinity: Any = "entropic",
-        metric: str = "euclidean",
-        n_neighbors: int | str | None = "auto",
-        neighbors: Any = "auto",
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int = 2
+    _: KW_ONLY
+    perplexity: float | Sequence[float] = 30.0
+    affinity: Any = "entropic"
+    metric: str = "euclidean"
+    n_neighbors: int | str | None = "auto"
+    neighbors: Any = "auto"
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Embed the points of `X`.

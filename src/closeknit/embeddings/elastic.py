@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from closeknit import objectives
 from closeknit.embeddings.nonlinear import NonlinearEmbedding
 from closeknit.linalg import Array
 from closeknit.minimize import Direction, Path, Schedule, SpectralMomentum, Stage
 from closeknit.objectives import AtLambda, Objective, Value
-from closeknit.repulsion import ExactRepulsion
+from closeknit.repulsion import DistanceRepulsion, ExactRepulsion
 
 __all__ = ["ElasticEmbedding", "TElasticEmbedding"]
-
-#: Points for which an n × n array of float64 is still reasonable (about 7 GiB).
-_MAX_POINTS_DENSE = 30_000
 
 
 @dataclass(frozen=True)
@@ -29,92 +26,56 @@ class _Twin(AtLambda):
     """The normalised twin of an elastic model, whose histories show the parts of that model.
 
     Its weights are those of the elastic model over their `total`, and its E⁻ is the logarithm of
-    that model's.
+    that model's before it is multiplied by `scale`.
     """
 
     total: float
+    scale: float
 
     def value_and_gradient(self, X: Array) -> tuple[Value, Array]:
         value, gradient = super().value_and_gradient(X)
         attractive, repulsive = value.parts
-        return Value(value, (self.total * attractive, math.exp(repulsive))), gradient
+        value.parts = self.total * attractive, self.scale * math.exp(repulsive)
+        return value, gradient
 
 
+@dataclass(repr=False, eq=False, kw_only=True)
 class _Elastic(NonlinearEmbedding):
     """Unnormalised models: λ must fit the number of points, and can be found."""
 
-    _model: type[objectives.ElasticEmbedding] | type[objectives.TElasticEmbedding]
+    lam: Any = "auto"
+    repulsive_weights: str | ArrayLike | Callable[[Array], Array] | None = None
+    scaling: str = "given"
+
+    _model: ClassVar[type[objectives.ElasticEmbedding] | type[objectives.TElasticEmbedding]]
     #: The normalised model with the same kernel.
-    _twin: type[objectives.SymmetricSNE] | type[objectives.TSNE]
+    _twin: ClassVar[type[objectives.SymmetricSNE] | type[objectives.TSNE]]
     _lam_names = ("auto",)
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float | Sequence[float] = 30.0,
-        affinity: Any = "entropic",
-        metric: str = "euclidean",
-        n_neighbors: int | str | None = "auto",
-        neighbors: Any = "auto",
-        init: Any = "auto",
-        direction: Any = "auto",
-        repulsion: Any = "auto",
-        lam: Any = "auto",
-        repulsive_weights: str | ArrayLike | None = None,
-        max_iter: int = 1000,
-        tol: Any = "auto",
-        time_limit: float | None = None,
-        callback: Any = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        super().__init__(
-            n_components,
-            perplexity=perplexity,
-            affinity=affinity,
-            metric=metric,
-            n_neighbors=n_neighbors,
-            neighbors=neighbors,
-            init=init,
-            direction=direction,
-            repulsion=repulsion,
-            lam=lam,
-            max_iter=max_iter,
-            tol=tol,
-            time_limit=time_limit,
-            callback=callback,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.repulsive_weights = repulsive_weights
-
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
-        weights = self.repulsive_weights
-        if isinstance(weights, str):
-            weights = self._squared_distances(X)
-        if weights is not None:
+        weights: Any = self.repulsive_weights
+        options["scaling"] = self.scaling
+        if weights is None:
+            return self._model(P, **options)
+        by_distance = callable(weights) or isinstance(weights, str)
+        plain = self.metric == "euclidean" and not sparse.issparse(X) and not callable(weights)
+        if not (by_distance and plain):  # no grid can sum them
             self.repulsion_ = ExactRepulsion(self.n_jobs)
-            options["repulsion"] = None
-        return self._model(P, repulsive_weights=weights, **options)
-
-    def _squared_distances(self, X: Any) -> Array:
-        if self.repulsive_weights != "distances":
+        if not by_distance:
+            return self._model(P, repulsive_weights=weights, **{**options, "repulsion": None})
+        if isinstance(weights, str) and weights != "sqdistances":
             raise ValueError(
-                f"repulsive_weights={self.repulsive_weights!r} must be None (ones), 'distances' "
-                "or a matrix"
+                f"repulsive_weights={weights!r} must be None (ones), 'sqdistances', a function of "
+                "squared distances or a matrix"
             )
-        from closeknit.neighbors import dense_sq_distances
-
-        n = X.shape[0]
-        if n > _MAX_POINTS_DENSE:
-            raise ValueError(
-                f"repulsive_weights='distances' needs {8 * n * n / 2**30:.0f} GiB for {n} points; "
-                "use None (ones) or fewer points"
-            )
-        return np.vstack([block for _, block in dense_sq_distances(X, X, self.metric)])
+        options["repulsion"] = DistanceRepulsion(
+            self.n_jobs,
+            data=X,
+            metric=self.metric,
+            weigh=weights if callable(weights) else None,
+            grid=None if self.repulsion_.is_exact else self.repulsion_,
+        )
+        return self._model(P, **options)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         """For an automatic λ the normalised model first, and from there the elastic one."""
@@ -123,7 +84,11 @@ class _Elastic(NonlinearEmbedding):
         options: dict[str, Any] = {"repulsion": objective.repulsion, "n_jobs": self.n_jobs}
         twin = self._twin(objective.weights, check=False, **options)
         total = float(objective.weights.data.sum())
-        finding = Stage(1.0, self.max_iter, problem_at=partial(_Twin, twin, total=total))
+        finding = Stage(
+            1.0,
+            self.max_iter,
+            problem_at=partial(_Twin, twin, total=total, scale=objective.repulsive_scale),
+        )
         return Schedule((finding, Stage(partial(_balance, objective), self.max_iter)))
 
     def _keep(self, objective: Objective, path: Path) -> None:
@@ -175,11 +140,18 @@ class ElasticEmbedding(_Elastic):
         Weight λ of the repulsion. ``"auto"`` finds the λ at which λ Σ w⁻ K = Σ w⁺ at the minimum of
         the normalised model with the same kernel: attraction and repulsion then balance at any
         number of points. That model is minimised in a first stage, which counts as all stages do.
-        Numbers are the paper's λ; 100 suits about a thousand points. An increasing list follows the
-        minimum from one λ to the next (homotopy); the last is the model's.
-    repulsive_weights : None, "distances" or array, default=None
-        W⁻: ones, squared distances of the data as in the first elastic embedding paper, or a
-        symmetric matrix.
+        What a number means depends on `scaling`. An increasing list follows the minimum from one λ
+        to the next (homotopy); the last is the model's.
+    repulsive_weights : None, "sqdistances", callable, array or sparse matrix, default=None
+        W⁻: ones; squared distances of the data, or a function of an array of them; or a symmetric
+        matrix. Only ones, and squared Euclidean distances of an array, can be summed on a grid:
+        the latter takes a sum for each feature.
+    scaling : {"given", "unit"}, default="given"
+        What λ multiplies. ``"given"`` takes the weights as they are: those of ``"entropic"``
+        affinities sum to n, repulsive ones to n(n − 1), so that λ weighs a point's repulsion by all
+        others against attractive weights of 1. ``"unit"`` divides both by their sums. A λ of
+        ``"unit"`` is λ Σ w⁺ / Σ w⁻ of ``"given"``, which is λ / (n − 1) by default. The λ = 100 of
+        the papers goes with ``"unit"`` and ``"sqdistances"``.
     max_iter : int, default=1000
         Most iterations of each stage, that is per λ.
     tol : "auto" or float, default="auto"
@@ -278,10 +250,18 @@ class TElasticEmbedding(_Elastic):
         Weight λ of the repulsion. ``"auto"`` finds the λ at which λ Σ w⁻ K = Σ w⁺ at the minimum of
         the normalised model with the same kernel: attraction and repulsion then balance at any
         number of points. That model is minimised in a first stage, which counts as all stages do.
-        Numbers are the paper's λ; 100 suits about a thousand points. An increasing list follows the
-        minimum from one λ to the next (homotopy); the last is the model's.
-    repulsive_weights : None, "distances" or array, default=None
-        W⁻: ones, squared distances of the data, or a symmetric matrix.
+        What a number means depends on `scaling`. An increasing list follows the minimum from one λ
+        to the next (homotopy); the last is the model's.
+    repulsive_weights : None, "sqdistances", callable, array or sparse matrix, default=None
+        W⁻: ones; squared distances of the data, or a function of an array of them; or a symmetric
+        matrix. Only ones, and squared Euclidean distances of an array, can be summed on a grid:
+        the latter takes a sum for each feature.
+    scaling : {"given", "unit"}, default="given"
+        What λ multiplies. ``"given"`` takes the weights as they are: those of ``"entropic"``
+        affinities sum to n, repulsive ones to n(n − 1), so that λ weighs a point's repulsion by all
+        others against attractive weights of 1. ``"unit"`` divides both by their sums. A λ of
+        ``"unit"`` is λ Σ w⁺ / Σ w⁻ of ``"given"``, which is λ / (n − 1) by default. The λ = 100 of
+        the papers goes with ``"unit"`` and ``"sqdistances"``.
     max_iter : int, default=1000
         Most iterations of each stage, that is per λ. With ``tol="auto"``, a limit that stops a map
         whose neighbours are still coming together warns of it; so does `time_limit`.

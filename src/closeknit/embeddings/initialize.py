@@ -57,17 +57,26 @@ def initial_embedding(
                 f"init='pca' needs data with more than {n_components} features and samples; "
                 "use init='diffusion' or 'random'"
             )
-        return _scaled(_pca(X, n_components, random_state))
-    if init == "eigenmaps":
+        from sklearn.decomposition import PCA, TruncatedSVD
+
+        method = TruncatedSVD if sparse.issparse(X) else PCA
+        with np.errstate(invalid="ignore"):  # the explained variance of identical points is 0 / 0
+            start = method(n_components, random_state=random_state).fit_transform(X)
+    elif init == "eigenmaps":
         from closeknit.embeddings.eigenmaps import eigenmaps
 
-        return _scaled(eigenmaps(W, n_components, random_state=random_state))
-    if init == "diffusion":
-        return _scaled(diffused_noise(W, n_components, random_state=random_state))
-    raise ValueError(
-        f"unknown init {init!r}; use 'auto', 'pca', 'diffusion', 'eigenmaps', 'random' or an array "
-        "of shape (n_samples, n_components)"
-    )
+        start = eigenmaps(W, n_components, random_state=random_state)
+    elif init == "diffusion":
+        start = diffused_noise(W, n_components, random_state=random_state)
+    else:
+        raise ValueError(
+            f"unknown init {init!r}; use 'auto', 'pca', 'diffusion', 'eigenmaps', 'random' or an "
+            "array of shape (n_samples, n_components)"
+        )
+    # The first coordinate gets the standard deviation of a random start.
+    start = np.asarray(start, dtype=np.float64)
+    spread = float(start[:, 0].std())
+    return np.ascontiguousarray(start * (_SCALE / spread if spread > 0.0 else 1.0))
 
 
 def diffused_noise(
@@ -144,21 +153,3 @@ def _given(init: Any, n: int, n_components: int) -> Array:
     if not np.isfinite(start).all():
         raise ValueError("init contains NaN or infinite values")
     return start
-
-
-def _pca(X: Any, n_components: int, random_state: Any) -> Array:
-    if sparse.issparse(X):
-        from sklearn.decomposition import TruncatedSVD
-
-        return TruncatedSVD(n_components, random_state=random_state).fit_transform(X)
-    from sklearn.decomposition import PCA
-
-    with np.errstate(invalid="ignore"):  # the explained variance of identical points is 0 / 0
-        return PCA(n_components, random_state=random_state).fit_transform(X)
-
-
-def _scaled(start: Array) -> Array:
-    """Shrink so that the first coordinate has the standard deviation of a random start."""
-    start = np.asarray(start, dtype=np.float64)
-    spread = float(start[:, 0].std())
-    return np.ascontiguousarray(start * (_SCALE / spread if spread > 0.0 else 1.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 from closeknit.embeddings._callbacks import (
@@ -20,7 +21,6 @@ from closeknit.linalg import Array
 from closeknit.minimize import (
     Convergence,
     Direction,
-    History,
     Path,
     Schedule,
     SpectralLBFGS,
@@ -33,23 +33,26 @@ from closeknit.objectives import Objective
 from closeknit.progress import report, shown
 from closeknit.repulsion import ExactRepulsion, GridRepulsion, Repulsion
 
-__all__ = ["NonlinearEmbedding"]
+__all__ = ["NonlinearEmbedding", "NormalizedEmbedding"]
 
 #: Points up to which ``repulsion="auto"`` sums all pairs; about there the grid becomes as fast.
 MAX_POINTS_EXACT = 5000
 #: Points beyond which maps are so wide that the grid takes most of the time and memory.
 _MANY_POINTS = 200_000
 #: Standard deviation below which the grid could not resolve a start.
+#: How much more of the divergence than of a whole objective may still be lost per iteration.
+_DIVERGENCE = 3.0
 _MIN_SPREAD = 0.01
 
 
+@dataclass(repr=False, eq=False)
 class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
     """An embedding that minimises E⁺ + λE⁻; subclasses choose the objective."""
 
     #: Whether the affinities are symmetrised before the objective sees them.
     _symmetric = True
     #: Words that `lam` may be.
-    _lam_names: tuple[str, ...] = ()
+    _lam_names: ClassVar[tuple[str, ...]] = ()
     #: Accuracy of the grid's forces, for few and for many points. Line searches want more of it
     #: than momentum does.
     _accuracy = (0.02, 0.02)
@@ -67,48 +70,24 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         "new_point_repulsion_",
     )
 
-    history_: History
-    path_: Path
-    stopped_because_: StopReason
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float | Sequence[float] = 30.0,
-        affinity: Any = "entropic",
-        metric: str = "euclidean",
-        n_neighbors: int | str | None = "auto",
-        neighbors: Any = "auto",
-        init: Any = "auto",
-        direction: Any = "auto",
-        repulsion: Any = "auto",
-        lam: Any = 1.0,
-        max_iter: int = 1000,
-        tol: Any = "auto",
-        time_limit: float | None = None,
-        callback: Any = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.init = init
-        self.direction = direction
-        self.repulsion = repulsion
-        self.lam = lam
-        self.max_iter = max_iter
-        self.tol = tol
-        self.time_limit = time_limit
-        self.callback = callback
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int = 2
+    _: KW_ONLY
+    perplexity: float | Sequence[float] = 30.0
+    affinity: Any = "entropic"
+    metric: str = "euclidean"
+    n_neighbors: int | str | None = "auto"
+    neighbors: Any = "auto"
+    init: Any = "auto"
+    direction: Any = "auto"
+    repulsion: Any = "auto"
+    lam: Any = 1.0
+    max_iter: int = 1000
+    tol: Any = "auto"
+    time_limit: float | None = None
+    callback: Any = None
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool = False
 
     @abstractmethod
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
@@ -145,7 +124,13 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
             start = initial_embedding(
                 self.init, X, objective.weights, self.n_components, self.random_state, metric
             )
-            self._minimize(objective, _widened(start, objective))
+            if not objective.repulsion.is_exact and objective.kernel.constant_attraction:
+                # The grid's forces, which nearly cancel in a narrow start, must point outwards: a
+                # Gaussian kernel's attraction holds points together with all its strength. (Of a
+                # Student kernel any noise makes a map.)
+                spread = float(start.std(axis=0).max())
+                start = start * (max(1.0, _MIN_SPREAD / spread) if spread > 0.0 else 1.0)
+            self._minimize(objective, start)
         return self
 
     def _minimize(self, objective: Objective, start: Array) -> None:
@@ -154,7 +139,15 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
             exact = objective.repulsion.is_exact
             direction = self._suitable_direction(len(start), exact)
         direction = resolve_direction(direction)
-        stop = self._make_stop(objective, direction)
+        stop: Stop | None = None  # what the direction stands for
+        if not isinstance(self.tol, str):
+            stop = Convergence(self.tol, patience=direction.patience)
+        elif not direction.monotone:
+            # Maps of few points take little time, and their divergences are small.
+            strictness = 0.3 if objective.repulsion.is_exact else 1.0
+            floor = getattr(objective, "entropy", 0.0)
+            tol = strictness * direction.default_tol * (_DIVERGENCE if floor else 1.0)
+            stop = MapSettled(objective.weights, tol, floor=floor)
         callback = self.callback
         if getattr(self, "_skl_callbacks", None):
             callback = each_iteration(self, callback)
@@ -184,15 +177,6 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         self.kernel_ = objective.kernel
         self.new_point_repulsion_ = objective.new_point_repulsion(last.X, self.lam_)
 
-    def _make_stop(self, objective: Objective, direction: Direction[Any]) -> Stop:
-        """Return what `tol` stands for."""
-        if isinstance(self.tol, str) and not direction.monotone:
-            # Maps of few points take little time, and their divergences are small.
-            strictness = 0.3 if objective.repulsion.is_exact else 1.0
-            return MapSettled(objective.weights, strictness * direction.default_tol)
-        tol = direction.default_tol if isinstance(self.tol, str) else self.tol
-        return Convergence(tol, patience=direction.patience)
-
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         return Schedule.of(self.lam, self.max_iter)
 
@@ -219,7 +203,8 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         small = n_samples <= MAX_POINTS_EXACT or self.n_components > 3
         if self.repulsion == "exact" or (self.repulsion == "auto" and small):
             return ExactRepulsion(self.n_jobs)
-        return GridRepulsion(self._accuracy[n_samples > _MANY_POINTS], n_jobs=self.n_jobs)
+        accuracy = self._accuracy[n_samples > _MANY_POINTS]
+        return GridRepulsion(accuracy, verify=False, n_jobs=self.n_jobs)
 
     def _place(self, Q: Any) -> Array:
         return place(
@@ -255,13 +240,12 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
             )
 
 
-def _widened(start: Array, objective: Objective) -> Array:
-    """Spread a start so far that the grid's forces, which nearly cancel there, point outwards.
+class NormalizedEmbedding(NonlinearEmbedding):
+    """Models whose objective is a Kullback–Leibler divergence up to a constant."""
 
-    Where the kernel is Gaussian, attraction holds points together with all its strength from the
-    start, and wrong forces would leave them there. (Of a Student kernel any noise makes a map.)
-    """
-    if objective.repulsion.is_exact or not objective.kernel.constant_attraction:
-        return start
-    spread = float(start.std(axis=0).max())
-    return start * (_MIN_SPREAD / spread) if 0.0 < spread < _MIN_SPREAD else start
+    saved_state: ClassVar[tuple[str, ...]] = (*NonlinearEmbedding.saved_state, "kl_divergence_")
+
+    def _keep(self, objective: Any, path: Path) -> None:
+        super()._keep(objective, path)
+        value = self.objective_ if self.lam_ == 1.0 else objective.value(self.embedding_, 1.0)
+        self.kl_divergence_ = float(value - objective.entropy)

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from closeknit import objectives
-from closeknit.embeddings.nonlinear import NonlinearEmbedding
-from closeknit.minimize import Path
+from closeknit.embeddings.nonlinear import NormalizedEmbedding
 from closeknit.objectives import Objective
 
-__all__ = ["SNE", "NormalizedEmbedding", "SymmetricSNE"]
-
-
-class NormalizedEmbedding(NonlinearEmbedding):
-    """Models whose objective is a Kullback–Leibler divergence up to a constant."""
-
-    saved_state: ClassVar[tuple[str, ...]] = (*NonlinearEmbedding.saved_state, "kl_divergence_")
-
-    def _keep(self, objective: Any, path: Path) -> None:
-        super()._keep(objective, path)
-        value = self.objective_ if self.lam_ == 1.0 else objective.value(self.embedding_, 1.0)
-        self.kl_divergence_ = float(value - objective.entropy)
+__all__ = ["SNE", "SymmetricSNE"]
 
 
 class SymmetricSNE(NormalizedEmbedding):

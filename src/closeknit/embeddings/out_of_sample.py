@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
 from closeknit.linalg import Array
+from closeknit.neighbors import validate_points
 from closeknit.repulsion import Potential
 
 __all__ = ["new_affinities", "place", "weighted_means"]
@@ -39,9 +39,7 @@ def new_affinities(estimator: Any, X: Any) -> tuple[Any, NDArray[np.int64]]:
     """
     affinity = estimator.affinity_estimator_
     if affinity is None:
-        Q = sparse.csr_matrix(
-            validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        )
+        Q = sparse.csr_matrix(validate_points(estimator, X, dtype=np.float64, reset=False))
         if (Q.data < 0.0).any():
             raise ValueError("affinities must not be negative")
         sums = np.asarray(Q.sum(axis=1)).ravel()
@@ -50,9 +48,7 @@ def new_affinities(estimator: Any, X: Any) -> tuple[Any, NDArray[np.int64]]:
                 f"row {int(np.argmin(sums > 0.0))} of the new affinities has no neighbour"
             )
         return sparse.csr_matrix(sparse.diags(1.0 / sums) @ Q), np.full(Q.shape[0], -1)
-    X = validate_data(
-        estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
-    )
+    X = validate_points(estimator, X, reset=False)
     if hasattr(affinity, "transform_and_match"):
         Q, matches = affinity.transform_and_match(X)
     else:

@@ -30,7 +30,7 @@ class MapSettled(Stop):
     Every `every` iterations the share of strongest neighbours that are nearest on the map is
     measured on a sample of points. The map is finished when over two such intervals that share has
     grown by no more than `growth` of itself, and over the last interval the objective has fallen by
-    no more than `tol` of itself per iteration.
+    no more than `tol` per iteration of what it is above `floor`.
 
     Parameters
     ----------
@@ -39,6 +39,9 @@ class MapSettled(Stop):
     tol : float, default=1e-4
     growth : float, default=0.004
     every : int, default=25
+    floor : float, default=0.0
+        What the objective cannot fall below: the entropy of P where it is a cross entropy, so that
+        `tol` speaks of the divergence.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class MapSettled(Stop):
     tol: float = 1e-4
     growth: float = 0.004
     every: int = 25
+    floor: float = 0.0
     #: What was measured in the last stage, for a warning: iterations and shares.
     measured: list[tuple[int, float]] = field(default_factory=list, compare=False, repr=False)
 
@@ -63,7 +67,7 @@ class MapSettled(Stop):
         values: list[float] = []
 
         def reached(state: State) -> StopReason | None:
-            values.append(state.value)
+            values.append(state.value - self.floor)
             if state.gradient_norm == 0.0:
                 return StopReason.GRADIENT_TOL
             if len(values) == 1 or (len(values) - 1) % self.every:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from closeknit import objectives
-from closeknit.embeddings.normalized import NormalizedEmbedding
+from closeknit.embeddings.nonlinear import NormalizedEmbedding
 from closeknit.kernels import student
 from closeknit.minimize import Direction, Schedule, SpectralMomentum
 from closeknit.objectives import Objective
@@ -17,6 +17,7 @@ from closeknit.objectives import Objective
 __all__ = ["TSNE"]
 
 
+@dataclass(repr=False, eq=False, kw_only=True)
 class TSNE(NormalizedEmbedding):
     """t-distributed stochastic neighbour embedding (t-SNE).
 
@@ -67,8 +68,8 @@ class TSNE(NormalizedEmbedding):
         When a stage has converged. A number is the relative decrease of the objective per iteration
         below which it has; ``"auto"`` is 1e-6 where there is a line search. With momentum, plain or
         spectral, ``"auto"`` asks for a finished map: over 50 iterations the share of neighbours
-        that it keeps has grown by no more than 0.4 % of itself, and over the last 25 the objective
-        has fallen by no more than 4e-5 (momentum) or 1e-4 (spectral momentum) of itself per
+        that it keeps has grown by no more than 0.4 % of itself, and over the last 25 the divergence
+        has fallen by no more than 1.2e-4 (momentum) or 3e-4 (spectral momentum) of itself per
         iteration, or 0.3 of that where all pairs are summed; see
         :class:`~closeknit.embeddings.MapSettled`.
     time_limit : float or None, default=None
@@ -143,50 +144,8 @@ class TSNE(NormalizedEmbedding):
 
     _accuracy = (0.1, 0.2)
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float | Sequence[float] = 30.0,
-        affinity: Any = "entropic",
-        metric: str = "euclidean",
-        n_neighbors: int | str | None = "auto",
-        neighbors: Any = "auto",
-        init: Any = "auto",
-        direction: Any = "auto",
-        repulsion: Any = "auto",
-        lam: Any = 1.0,
-        dof: float = 1.0,
-        exaggeration: Any = "auto",
-        max_iter: int = 1000,
-        tol: Any = "auto",
-        time_limit: float | None = None,
-        callback: Any = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        super().__init__(
-            n_components,
-            perplexity=perplexity,
-            affinity=affinity,
-            metric=metric,
-            n_neighbors=n_neighbors,
-            neighbors=neighbors,
-            init=init,
-            direction=direction,
-            repulsion=repulsion,
-            lam=lam,
-            max_iter=max_iter,
-            tol=tol,
-            time_limit=time_limit,
-            callback=callback,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.dof = dof
-        self.exaggeration = exaggeration
+    dof: float = 1.0
+    exaggeration: Any = "auto"
 
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
         return objectives.TSNE(P, dof=self.dof, **options)

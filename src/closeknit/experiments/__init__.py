@@ -1,12 +1,15 @@
 """The papers' experiments: ``reproduce(name, out)`` runs one and writes a page about it.
 
 ``EXPERIMENTS`` maps names to modules, which are imported only when they are run. Each has a
-``TITLE``, an ``INTRODUCTION`` and a function ``run(report, *, quick, data)`` that adds its sections
-to a :class:`~closeknit.experiments.report.Report`.
+``TITLE``, an ``INTRODUCTION``, ``NEEDS_DATA`` (whether the paper's data come from a folder) and a
+function ``sections(quick, data)``, which gives for each heading a function that makes the
+:class:`~closeknit.experiments.report.Section`.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 
@@ -26,6 +29,7 @@ def reproduce(
     *,
     quick: bool = False,
     data: Path | None = None,
+    only: Collection[str] = (),
     verbose: bool = False,
 ) -> Path:
     """Draw the figures of a paper, and write a page with our numbers beside its claims.
@@ -40,8 +44,11 @@ def reproduce(
     quick : bool, default=False
         On few, bundled data; below two minutes.
     data : Path or None, default=None
-        Folder with the paper's data sets; see the function ``run`` of the experiment. Without it,
-        and in a quick run, bundled data take their place.
+        Folder with the paper's data sets; see the function ``sections`` of the experiment. Without
+        it, and in a quick run, bundled data take their place.
+    only : collection of str, default=()
+        Sections to run, such as ``"figure-2"``; the others stay as they are on the page in `out`.
+        None means all.
     verbose : bool, default=False
         Whether to say on standard error what is being done.
 
@@ -59,15 +66,30 @@ def reproduce(
     Traceback (most recent call last):
     ValueError: there is no experiment 'chemistry'; choose one of affinities, embeddings, ...
     """
-    from closeknit.experiments.report import Report
+    from closeknit.exceptions import NoBandwidthWarning
+    from closeknit.experiments.report import Report, key
     from closeknit.progress import listening, shown
 
     if name not in EXPERIMENTS:
         known = ", ".join(EXPERIMENTS)
         raise ValueError(f"there is no experiment {name!r}; choose one of {known}")
     experiment = import_module(EXPERIMENTS[name])
-    report = Report(Path(out), name, experiment.TITLE, experiment.INTRODUCTION, quick=quick)
-    # Bars of the many small fits would only distract from the text.
-    with shown(verbose), listening(None):
-        experiment.run(report, quick=quick, data=None if quick else data)
+    sections = experiment.sections(quick, None if quick else data)
+    unknown = set(only) - set(map(key, sections))
+    if unknown:
+        known = ", ".join(map(key, sections))
+        raise ValueError(f"{name} has no section {min(unknown)!r}; choose from {known}")
+    kept = sections if only else ()
+    texts = (experiment.TITLE, experiment.INTRODUCTION)
+    because = "a quick run" if quick else ""
+    if data is None and experiment.NEEDS_DATA and not quick:
+        because = "a run on data that stand in for the paper's"
+    report = Report(Path(out), name, *texts, because=because, kept=kept)
+    # Bars of the many small fits would only distract from the text, as would pixels that have many
+    # equals, again and again.
+    with shown(verbose), listening(None), warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoBandwidthWarning)
+        for heading, make in sections.items():
+            if not only or key(heading) in only:
+                report.add(heading, make)
     return report.path

@@ -3,32 +3,61 @@
 from __future__ import annotations
 
 import io
+import os
+import re
 import time
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
+
 from closeknit.exceptions import OutputError
-from closeknit.io.extras import require
 from closeknit.io.files import replacing
 from closeknit.progress import log
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Report", "claim", "legend_below", "new_figure", "plain_log_ticks", "table"]
+__all__ = [
+    "Report",
+    "Section",
+    "claim",
+    "listed",
+    "settled",
+    "table",
+]
 
 DPI = 100
-#: What a quick run's page says of itself.
-QUICK = (
-    "**This was a quick run**, on small data that are at hand and with few iterations: what it "
-    "finds says little about the paper's own sizes."
-)
+NOTHING = "**Nothing here is comparable with the paper: this was {}.**"
 LARGEST = 150_000  # bytes of a picture in all its colours
+NOT_COMPARABLE = "Not comparable"
+_VERDICT = re.compile(r"(?<=\* \*\*)(Agrees in|Agrees|Disagrees|Not comparable)(.*?)(?=\*\*)")
+_SECONDS = re.compile(r"^\*Run in (\d+) seconds\.\*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Section:
+    """What an experiment found: text, the paper's claims, and a figure.
+
+    Attributes
+    ----------
+    parts : sequence of str
+        Paragraphs, tables and claims.
+    figure : Figure or None
+    """
+
+    parts: Sequence[str]
+    figure: Figure | None = None
 
 
 class Report:
     """A Markdown page with its pictures, written anew after each section.
+
+    Its first lines count the verdicts of all sections, and the seconds that they took.
 
     Parameters
     ----------
@@ -37,17 +66,20 @@ class Report:
     name : str
         Of the page, and the first part of its pictures' names.
     title, introduction : str
-    quick : bool, default=False
-        Whether to warn the reader that this was a quick run.
+    because : str, default=""
+        Why nothing on the page is comparable: a quick run, or data that stand in for the paper's.
+    kept : iterable of str, default=()
+        Headings in their order; what a page that is there already says under them stays until it is
+        run again.
 
     Examples
     --------
     >>> import tempfile
-    >>> from closeknit.experiments.report import Report
+    >>> from closeknit.experiments.report import Report, Section
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report = Report(Path(folder), "trial", "A trial", "Of nothing.")
-    ...     report.add("Figure 1: none", "There is nothing to see.")
-    ...     report.path.read_text(encoding="utf-8").splitlines()[::4]
+    ...     report.add("Figure 1: none", lambda: Section(["There is nothing to see."]))
+    ...     report.path.read_text(encoding="utf-8").splitlines()[::6]
     ['# A trial', '## Figure 1: none']
     """
 
@@ -58,7 +90,8 @@ class Report:
         title: str,
         introduction: str,
         *,
-        quick: bool = False,
+        because: str = "",
+        kept: Iterable[str] = (),
     ) -> None:
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -68,24 +101,56 @@ class Report:
             ) from error
         self.path = out / f"{name}.md"
         self._name = name
-        self._parts = [f"# {title}", introduction, *([QUICK] if quick else [])]
+        self._title, self._because = title, because
+        self._introduction = [introduction, *([NOTHING.format(because)] if because else [])]
+        old = _sections(self.path)
+        self._sections = {heading: old.get(heading, "") for heading in kept}
         self._started = time.perf_counter()
 
-    def log(self, what: str) -> None:
-        """Log what comes next."""
-        log(f"{self._name}: {what} ({time.perf_counter() - self._started:.0f} s so far)")
-
-    def add(self, heading: str, text: str, figure: Figure | None = None, picture: str = "") -> None:
-        """Append a section, with a figure saved under the page's name and `picture`."""
-        self._parts.append(f"## {heading}")
-        if figure is not None:
-            file = self.path.with_name(f"{self._name}-{picture}.png")
+    def add(self, heading: str, make: Callable[[], Section]) -> None:
+        """Run an experiment, and append what it found under a heading such as "Figure 1: …"."""
+        began = time.perf_counter()
+        log(f"{self._name}: {heading} ({began - self._started:.0f} s so far)")
+        section = make()
+        parts = [f"## {heading}"]
+        if section.figure is not None:
+            file = self.path.with_name(f"{self._name}-{key(heading)}.png")
             with replacing(file) as stream:
-                _save_small(figure, stream)
-            self._parts.append(f"![{heading}]({file.name})")
-        self._parts.append(text.strip())
+                _save_small(section.figure, stream)
+            parts.append(f"![{heading}]({file.name})")
+        seconds = time.perf_counter() - began
+        parts += [*section.parts, f"*Run in {seconds:.0f} seconds.*"]
+        text = "\n\n".join(map(str.strip, parts))
+        self._sections[heading] = _VERDICT.sub(NOT_COMPARABLE, text) if self._because else text
+        text = "\n\n".join(filter(None, self._sections.values()))
+        page = [f"# {self._title}", _summary(text), *self._introduction, text]
         with replacing(self.path) as stream:
-            stream.write(("\n\n".join(self._parts) + "\n").encode())
+            stream.write(("\n\n".join(page) + "\n").encode())
+
+
+def key(heading: str) -> str:
+    """Return the short name of a section, such as ``figure-1``."""
+    return heading.split(":")[0].lower().replace(" ", "-")
+
+
+def _sections(path: Path) -> dict[str, str]:
+    """Headings and sections of a page."""
+    if not path.is_file():
+        return {}
+    parts = path.read_text(encoding="utf-8").strip().split("\n\n## ")[1:]
+    return {part.split("\n")[0]: f"## {part}" for part in parts}
+
+
+def _summary(text: str) -> str:
+    """Count the verdicts, and the seconds."""
+    counts = Counter(verdict for verdict, _ in _VERDICT.findall(text))
+    seconds = sum(map(int, _SECONDS.findall(text)))
+    return (
+        f"**Of {counts.total()} claims of the paper {counts['Agrees']} agree with what we "
+        f"measured, {counts['Agrees in']} agree in some cases, {counts['Disagrees']} disagree, and "
+        f"{counts[NOT_COMPARABLE]} are not comparable.** The run took {seconds} seconds on "
+        f"{os.cpu_count()} cores (closeknit {version('closeknit')}, NumPy {np.__version__})."
+    )
 
 
 def _save_small(figure: Figure, stream: BinaryIO) -> None:
@@ -98,27 +163,6 @@ def _save_small(figure: Figure, stream: BinaryIO) -> None:
         stream.write(full.getvalue())
     else:
         Image.open(full).convert("RGB").quantize(256).save(stream, format="PNG", optimize=True)
-
-
-def new_figure(rows: int, columns: int, *, width: float = 3.6, height: float = 3.2) -> Any:
-    """Return a figure and its axes, as an array of `rows` by `columns`."""
-    module = require("matplotlib.figure", "plot", "the figures need Matplotlib")
-    figure = module.Figure(figsize=(width * columns, height * rows), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False)
-
-
-def legend_below(figure: Any, handles: Sequence[Any]) -> None:
-    """Put one legend for all axes below them."""
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
-
-
-def plain_log_ticks(axis: Any) -> None:
-    """Label a logarithmic axis 0.1, 0.2, 0.5, 1 and so on."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(NullFormatter())
 
 
 def table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
@@ -140,25 +184,57 @@ def _row(cells: Iterable[object]) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def claim(says: str, holds: bool | Sequence[bool], numbers: str) -> str:
+def listed(values: Mapping[str, Any], pattern: str = "{}") -> str:
+    """Return names with their values.
+
+    Examples
+    --------
+    >>> listed({"EE": 0.25, "s-SNE": (1, 2)}, "{}")
+    'EE 0.25; s-SNE (1, 2)'
+    """
+    return "; ".join(f"{name} {pattern.format(value)}" for name, value in values.items())
+
+
+def settled(cases: Iterable[bool]) -> bool | None:
+    """Whether a claim holds under all conditions that the paper leaves open; None if it depends."""
+    found = set(cases)
+    return found.pop() if len(found) == 1 else None
+
+
+def claim(
+    says: str,
+    holds: bool | Iterable[bool | None] | None,
+    numbers: str,
+    because: str = "",
+) -> str:
     """Return a claim of the paper as an item of a list, with our verdict and our numbers.
 
     Parameters
     ----------
     says : str
         What the paper says.
-    holds : bool or sequence of bool
-        Whether it is so here, or for each of several data sets or models.
+    holds : bool, None or iterable of them
+        Whether it is so here, or for each of several data sets or models. None if what was run is
+        not the paper's experiment, or if the paper gives no measure.
     numbers : str
         What that was judged by.
+    because : str, default=""
+        Why it is not comparable.
 
     Examples
     --------
     >>> print(claim("Newton needs more iterations.", [True, False], "3 and 2 against 2 and 2"))
     - *Newton needs more iterations.* **Agrees in 1 of 2 cases**: 3 and 2 against 2 and 2.
+    >>> print(claim("Lena has edges.", None, "0.8", "another picture"))
+    - *Lena has edges.* **Not comparable** (another picture): 0.8.
     """
-    cases = [bool(one) for one in (holds if isinstance(holds, Sequence) else [holds])]
-    verdict = "Agrees" if all(cases) else "Disagrees"
-    if any(cases) and not all(cases):
-        verdict = f"Agrees in {sum(cases)} of {len(cases)} cases"
-    return f"- *{says}* **{verdict}**: {numbers}."
+    cases = list(holds) if isinstance(holds, Iterable) else [holds]
+    judged = [bool(one) for one in cases if one is not None]
+    if not judged:
+        verdict = NOT_COMPARABLE
+    elif any(judged) and not all(judged):
+        verdict = f"Agrees in {sum(judged)} of {len(judged)} cases"
+    else:
+        verdict = "Agrees" if judged[0] else "Disagrees"
+    reason = f" ({because})" if because else ""
+    return f"- *{says}* **{verdict}**{reason}: {numbers}."

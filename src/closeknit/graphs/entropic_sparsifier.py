@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from closeknit.graphs.sparsifier import BaseSparsifier
 __all__ = ["EntropicSparsifier"]
 
 
+@dataclass(repr=False, eq=False)
 class EntropicSparsifier(BaseSparsifier):
     """Entropic affinities, of which those below a threshold are set to zero.
 
@@ -63,32 +65,10 @@ class EntropicSparsifier(BaseSparsifier):
 
     saved_state = (*BaseSparsifier.saved_state, "threshold_")
 
-    threshold_: float
-
-    def __init__(
-        self,
-        perplexity: float | Sequence[float] = 30.0,
-        *,
-        threshold: float | None = None,
-        sparsity: float | None = None,
-        n_neighbors: int | str | None = "auto",
-        input: str = "data",
-        metric: str = "euclidean",
-        neighbors: Any = "auto",
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.perplexity = perplexity
-        self.threshold = threshold
-        self.sparsity = sparsity
-        self.n_neighbors = n_neighbors
-        self.input = input
-        self.metric = metric
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    perplexity: float | Sequence[float] = 30.0
+    _: KW_ONLY
+    threshold: float | None = None
+    n_neighbors: int | str | None = "auto"
 
     def _sparsify(self, X: Any) -> dict[str, Any]:
         W = self._affinity_graph(X)

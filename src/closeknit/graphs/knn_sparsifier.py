@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from closeknit.graphs.selection import edges_of_sparsity, keep_smallest, subgraph
+from closeknit.graphs.selection import keep_smallest, subgraph
 from closeknit.graphs.sparsifier import BaseSparsifier
 from closeknit.linalg import canonical, check_weights, entry_rows, with_data
 from closeknit.neighbors import Neighbors, fit_index
@@ -24,6 +25,7 @@ _DEFAULT = 10
 # means what it should.
 
 
+@dataclass(repr=False, eq=False)
 class KNNSparsifier(BaseSparsifier):
     """Join points of which one is among the k nearest neighbours of the other.
 
@@ -36,9 +38,6 @@ class KNNSparsifier(BaseSparsifier):
     sparsity : float or None, default=None
         Instead of `n_neighbors`, the share of pairs that are to have no edge: k is chosen so that
         the graph comes as close to it as a whole number of neighbours permits.
-    mode : {"connectivity", "distance"}, default="connectivity"
-        Weights of the edges, 1 or the distance, if points or distances are given. Affinities that
-        are given stay what they are.
     input : {"data", "affinities", "distances"}, default="data"
         What `fit` is given: points; a square matrix of weights, dense or sparse; or a square matrix
         of distances, of which a sparse one stores the neighbours only. Neighbours in a matrix of
@@ -49,7 +48,7 @@ class KNNSparsifier(BaseSparsifier):
     Attributes
     ----------
     graph_ : csr_matrix of shape (n_samples, n_samples)
-        Symmetric unless affinities were given that are not. Edges of length 0 are stored.
+        Symmetric unless affinities were given that are not; else the weights are ones.
     sparsity_ : float
         Share of pairs without an edge.
     n_neighbors_ : int
@@ -76,32 +75,9 @@ class KNNSparsifier(BaseSparsifier):
 
     saved_state = (*BaseSparsifier.saved_state, "n_neighbors_")
 
-    n_neighbors_: int
-
-    def __init__(
-        self,
-        n_neighbors: int | None = None,
-        *,
-        mutual: bool = False,
-        sparsity: float | None = None,
-        mode: str = "connectivity",
-        input: str = "data",
-        metric: str = "euclidean",
-        neighbors: Any = "auto",
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.n_neighbors = n_neighbors
-        self.mutual = mutual
-        self.sparsity = sparsity
-        self.mode = mode
-        self.input = input
-        self.metric = metric
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_neighbors: int | None = None
+    _: KW_ONLY
+    mutual: bool = False
 
     def _sparsify(self, X: Any) -> dict[str, Any]:
         if self.input == "affinities":
@@ -109,10 +85,8 @@ class KNNSparsifier(BaseSparsifier):
             near = canonical(self._join(_nearness_by_weight(W)).multiply(W > 0.0))
             weights = canonical(W.multiply(near > 0.0))
         else:
-            near, distances = self._search(X)
+            near = self._search(X)
             weights = with_data(near, np.ones(near.nnz))
-            if self.mode == "distance":
-                weights = self._join_distances(distances)
         n = near.shape[0]
         if self.sparsity is None:
             k = self._count()
@@ -127,23 +101,18 @@ class KNNSparsifier(BaseSparsifier):
         there, back = directed, csr_matrix(directed.T)
         return canonical(there.minimum(back) if self.mutual else there.maximum(back))
 
-    def _join_distances(self, directed: csr_matrix) -> csr_matrix:
-        """Distances of the edges between neighbours."""
-        # Codes stand for distances, because a distance of 0 would not be stored.
-        lengths, codes = np.unique(directed.data, return_inverse=True)
-        joined = self._join(with_data(directed, len(lengths) - codes))
-        return with_data(joined, lengths[len(lengths) - joined.data.astype(np.int64)])
-
-    def _search(self, X: Any) -> tuple[csr_matrix, csr_matrix]:
-        """Find neighbours; return how near each pair is, and the directed graph of distances."""
+    def _search(self, X: Any) -> csr_matrix:
+        """Find neighbours, and return how near each pair is."""
         find, most = self._searcher(X)
         n, k = X.shape[0], self._neighbors_to_search(X.shape[0], most)
-        wanted = 0.0 if self.sparsity is None else edges_of_sparsity(self.sparsity, n)
+        wanted = 0.0 if self.sparsity is None else self._edges(n)
         while True:
-            distances = find(k).to_graph()
-            near = self._join(_nearness_by_place(distances))
+            # Rows are sorted by distance.
+            found = find(k).to_graph()
+            place = np.arange(found.nnz) - found.indptr[entry_rows(found)]
+            near = self._join(with_data(found, n - 1 - place))
             if k == most or near.nnz >= wanted:
-                return near, distances
+                return near
             k = min(2 * k, most)  # how many of the edges are mutual depends on the data
 
     def _searcher(self, X: Any) -> tuple[Callable[[int], Neighbors], int]:
@@ -165,8 +134,7 @@ class KNNSparsifier(BaseSparsifier):
     def _neighbors_to_search(self, n: int, most: int) -> int:
         if self.sparsity is not None:
             # Either end's neighbours make at least as many edges as wanted; mutual ones are fewer.
-            wanted = edges_of_sparsity(self.sparsity, n)
-            return min(most, max(1, math.ceil(wanted * (1 + self.mutual) / n)))
+            return min(most, max(1, math.ceil(self._edges(n) * (1 + self.mutual) / n)))
         k = self._count()
         if k > n - 1:
             raise ValueError(
@@ -182,18 +150,10 @@ class KNNSparsifier(BaseSparsifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.mode not in ("connectivity", "distance"):
-            raise ValueError(f"mode={self.mode!r} is unknown; choose 'connectivity' or 'distance'")
         self._check_one_target("n_neighbors", "sparsity")
         k = self.n_neighbors
         if k is not None and (not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1):
             raise ValueError(f"n_neighbors={k!r} must be an integer of at least 1")
-
-
-def _nearness_by_place(distances: csr_matrix) -> csr_matrix:
-    """n_samples minus the rank of each entry in a graph whose rows are sorted by distance."""
-    place = np.arange(distances.nnz) - distances.indptr[entry_rows(distances)]
-    return with_data(distances, distances.shape[0] - 1 - place)
 
 
 def _nearness_by_weight(W: csr_matrix) -> csr_matrix:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = ["ResistanceSparsifier"]
 _FAILURE = 0.01
 
 
+@dataclass(repr=False, eq=False)
 class ResistanceSparsifier(BaseSparsifier):
     """Keep a random sample of edges, reweighted so that the Laplacian is unchanged on average.
 
@@ -79,36 +81,12 @@ class ResistanceSparsifier(BaseSparsifier):
 
     saved_state = (*BaseSparsifier.saved_state, "probabilities_")
 
-    probabilities_: Any
-
-    def __init__(
-        self,
-        n_edges: int | None = None,
-        *,
-        sparsity: float | None = None,
-        epsilon: float | None = None,
-        n_projections: int = 100,
-        perplexity: float | Sequence[float] = 30.0,
-        n_neighbors: int | str | None = "auto",
-        input: str = "data",
-        metric: str = "euclidean",
-        neighbors: Any = "auto",
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.n_edges = n_edges
-        self.sparsity = sparsity
-        self.epsilon = epsilon
-        self.n_projections = n_projections
-        self.perplexity = perplexity
-        self.n_neighbors = n_neighbors
-        self.input = input
-        self.metric = metric
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_edges: int | None = None
+    _: KW_ONLY
+    epsilon: float | None = None
+    n_projections: int = 100
+    perplexity: float | Sequence[float] = 30.0
+    n_neighbors: int | str | None = "auto"
 
     def _sparsify(self, X: Any) -> dict[str, Any]:
         W = self._affinity_graph(X)

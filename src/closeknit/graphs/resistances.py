@@ -115,7 +115,7 @@ def _add_squares(out: Array, potentials: Array, rows: Any, columns: Any) -> None
 
 def _solver(W: Any, L: Any, n_jobs: int | None) -> Callable[[Array], Array]:
     """Return b ↦ x with L x = b, where each column of b adds up to 0 in every component."""
-    factor = ApproximateCholesky.of_graph(W, np.zeros(W.shape[0]), n_jobs=n_jobs)
+    factor = ApproximateCholesky(W, np.zeros(W.shape[0]), n_jobs=n_jobs)
 
     def solve(rhs: Array) -> Array:
         return conjugate_gradients(

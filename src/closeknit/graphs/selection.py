@@ -10,33 +10,7 @@ from numpy.typing import NDArray
 
 from closeknit.linalg import take_entries
 
-__all__ = [
-    "check_sparsity",
-    "edges_of_sparsity",
-    "keep_fewest_votes",
-    "keep_smallest",
-    "subgraph",
-]
-
-
-def check_sparsity(sparsity: Any) -> None:
-    """Raise an error for a share of missing edges that no graph with edges has."""
-    if not isinstance(sparsity, int | float | np.number) or not 0.0 <= sparsity < 1.0:
-        raise ValueError(
-            f"sparsity={sparsity!r} must be at least 0 and less than 1: "
-            "it is the share of pairs without an edge"
-        )
-
-
-def edges_of_sparsity(sparsity: float, n_samples: int) -> float:
-    """Number of entries off the diagonal of a graph of that sparsity; not rounded.
-
-    Examples
-    --------
-    >>> edges_of_sparsity(0.75, 11)
-    27.5
-    """
-    return (1.0 - sparsity) * n_samples * (n_samples - 1)
+__all__ = ["keep_fewest_votes", "keep_smallest", "subgraph"]
 
 
 def keep_smallest(keys: NDArray[Any], count: float) -> NDArray[np.bool_]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from closeknit._threads import effective_n_jobs
 from closeknit.graphs.compare import sparsity
 from closeknit.graphs.from_data import affinity_graph
-from closeknit.graphs.selection import check_sparsity, edges_of_sparsity
+from closeknit.neighbors import validate_points
 from closeknit.progress import shown
 
 __all__ = ["BaseSparsifier"]
@@ -21,6 +21,7 @@ __all__ = ["BaseSparsifier"]
 INPUTS = ("data", "affinities", "distances")
 
 
+@dataclass(repr=False, eq=False, kw_only=True)
 class BaseSparsifier(BaseEstimator):
     """An estimator of a sparse graph of the fitted points.
 
@@ -29,17 +30,13 @@ class BaseSparsifier(BaseEstimator):
 
     saved_state: ClassVar[tuple[str, ...]] = ("n_features_in_", "graph_", "sparsity_")
 
-    perplexity: Any
-    n_neighbors: Any
-    sparsity: float | None
-    input: str
-    metric: str
-    n_jobs: int | None
-    random_state: Any
-    verbose: bool
-
-    graph_: Any
-    sparsity_: float
+    sparsity: float | None = None
+    input: str = "data"
+    metric: str = "euclidean"
+    neighbors: Any = "auto"
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool = False
 
     @abstractmethod
     def _sparsify(self, X: Any) -> dict[str, Any]:
@@ -61,9 +58,7 @@ class BaseSparsifier(BaseEstimator):
             An interrupt (Ctrl-C) is passed on and leaves the graph that was fitted before.
         """
         self._check_parameters()
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
-        )
+        X = validate_points(self, X, ensure_min_samples=2)
         if self.input != "data" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"input={self.input!r} needs a square matrix, got shape {X.shape}; "
@@ -101,16 +96,19 @@ class BaseSparsifier(BaseEstimator):
         if n_neighbors == "auto" and self.sparsity is not None:
             # Enough for the perplexity and, with room to choose from, for the sparsity.
             n = X.shape[0]
-            wanted = edges_of_sparsity(self.sparsity, n) / n
-            enough = np.ceil(max(3.0 * np.max(self.perplexity), 2.0 * wanted))
+            enough = np.ceil(max(3.0 * np.max(self.perplexity), 2.0 * self._edges(n) / n))
             n_neighbors = min(n - 1, int(enough))
         metric = "precomputed" if self.input == "distances" else self.metric
         return affinity_graph(X, self, n_neighbors=n_neighbors, metric=metric)[0]
 
-    def _wanted_edges(self, n: int, available: int) -> float:
-        """Entries off the diagonal that `sparsity` asks for."""
+    def _edges(self, n: int) -> float:
+        """Entries off the diagonal that `sparsity` asks for; not rounded."""
         assert self.sparsity is not None
-        count = edges_of_sparsity(self.sparsity, n)
+        return (1.0 - self.sparsity) * n * (n - 1)
+
+    def _wanted_edges(self, n: int, available: int) -> float:
+        """The same, if the graph has as many."""
+        count = self._edges(n)
         if count > available + 0.5:
             least = 1.0 - available / (n * (n - 1))
             raise ValueError(
@@ -122,8 +120,12 @@ class BaseSparsifier(BaseEstimator):
     def _check_parameters(self) -> None:
         if self.input not in INPUTS:
             raise ValueError(f"input={self.input!r} is unknown; choose one of {INPUTS}")
-        if self.sparsity is not None:
-            check_sparsity(self.sparsity)
+        s = self.sparsity
+        if s is not None and not (isinstance(s, int | float | np.number) and 0.0 <= s < 1.0):
+            raise ValueError(
+                f"sparsity={s!r} must be at least 0 and less than 1: it is the share of pairs "
+                "without an edge"
+            )
         effective_n_jobs(self.n_jobs)
 
     def _check_one_target(self, *names: str) -> None:

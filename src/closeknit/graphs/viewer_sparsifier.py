@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from closeknit.affinities import check_perplexity, scales_of
 from closeknit.exceptions import NoViewerWarning
 from closeknit.graphs.selection import keep_fewest_votes, subgraph
 from closeknit.graphs.sparsifier import BaseSparsifier
-from closeknit.graphs.viewer_distances import TAILS, viewer_distances
+from closeknit.graphs.viewer_distances import TAILS, ViewerDistances
 from closeknit.graphs.viewers import View, choose_viewers, count_votes, look
 from closeknit.linalg import with_data
 from closeknit.progress import log, steps
@@ -23,6 +24,7 @@ from closeknit.progress import log, steps
 __all__ = ["ViewerSparsifier"]
 
 
+@dataclass(repr=False, eq=False)
 class ViewerSparsifier(BaseSparsifier):
     """Mean shift on viewers: edges between points that viewers see apart are dropped.
 
@@ -98,46 +100,16 @@ class ViewerSparsifier(BaseSparsifier):
 
     saved_state = (*BaseSparsifier.saved_state, "votes_", "viewers_", "candidates_")
 
-    votes_: Any
-    viewers_: tuple[View, ...]
-    candidates_: tuple[View, ...]
-
-    def __init__(
-        self,
-        n_viewers: int = 100,
-        *,
-        votes: int | None = None,
-        sparsity: float | None = None,
-        bandwidth: float | str = "auto",
-        modes: str = "mean-shift",
-        viewer_selection: Any = "kmeans++",
-        tails: str = "exponential",
-        perplexity: float | Sequence[float] = 30.0,
-        view_perplexity: float | None = None,
-        n_neighbors: int | str | None = "auto",
-        input: str = "data",
-        metric: str = "euclidean",
-        neighbors: Any = "auto",
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.n_viewers = n_viewers
-        self.votes = votes
-        self.sparsity = sparsity
-        self.bandwidth = bandwidth
-        self.modes = modes
-        self.viewer_selection = viewer_selection
-        self.tails = tails
-        self.perplexity = perplexity
-        self.view_perplexity = view_perplexity
-        self.n_neighbors = n_neighbors
-        self.input = input
-        self.metric = metric
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_viewers: int = 100
+    _: KW_ONLY
+    votes: int | None = None
+    bandwidth: float | str = "auto"
+    modes: str = "mean-shift"
+    viewer_selection: Any = "kmeans++"
+    tails: str = "exponential"
+    perplexity: float | Sequence[float] = 30.0
+    view_perplexity: float | None = None
+    n_neighbors: int | str | None = "auto"
 
     def _sparsify(self, X: Any) -> dict[str, Any]:
         W = self._affinity_graph(X)
@@ -168,7 +140,7 @@ class ViewerSparsifier(BaseSparsifier):
 
     def _look(self, X: Any) -> list[View]:
         """Look from candidates until there are enough good viewers."""
-        source = viewer_distances(X, self.input, self.metric, effective_n_jobs(self.n_jobs))
+        source = ViewerDistances(X, self.input, self.metric, effective_n_jobs(self.n_jobs))
         rule = "entropic" if self.bandwidth == "auto" else self.bandwidth
         perplexity = self.view_perplexity or min(scales_of(self.perplexity))
 

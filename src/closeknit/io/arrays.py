@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-import gzip
+import re
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.io import mmread
 
 from closeknit.exceptions import DataError
+from closeknit.io.files import check_expansion, parts_of
 from closeknit.io.table import Selection, Table, assemble, default_names
 
-__all__ = ["check_csr", "read_matrix_market", "read_npy", "read_npz"]
+__all__ = ["check_csr", "load_array", "read_matrix_market", "read_npy", "read_npz"]
 
 #: The members that scipy.sparse.save_npz always writes.
 _SPARSE = {"format", "shape", "data"}
 #: Members of an NPZ file that are about the others.
 _NAMES, _IDS = "feature_names", "ids"
+_HEADERS: dict[tuple[int, int], Any] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+_CHUNK = 2**24  # bytes read at a time, so that an array is not in memory twice
+
+#: A Matrix Market file up to the line of its sizes, and a number in it.
+_HEAD = re.compile(
+    rb"%%MatrixMarket +\w+ +(\w+) +(\w+) +[\w-]+[ \t\r]*\n(?:%.*\n|\s*\n)*+(.*)\n", re.I
+)
+_NUMBER = rb"[-+]?+(?:(?:[0-9]++\.?+|\.(?=[0-9]))[0-9]*+(?:e[-+]?+[0-9]++)?+|nan|inf(?:inity)?+)"
 
 
-def read_npy(path: Path, *, selection: Selection) -> Table:
+def read_npy(path: Path, selection: Selection) -> Table:
     """Read one array of rows and columns; see `read_table`.
 
     Examples
@@ -32,17 +46,15 @@ def read_npy(path: Path, *, selection: Selection) -> Table:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "data.npy")
     ...     np.save(path, np.eye(2))
-    ...     read_npy(path, selection=Selection()).feature_names
+    ...     read_npy(path, Selection()).feature_names
     ('x0', 'x1')
     """
     with path.open("rb") as file:
-        if not file.peek(1):
-            raise DataError("it is empty; write or download it again")
-        X = _matrix(_load(file), "it")
+        X = _matrix(load_array(file, path.stat().st_size), "it")
     return _table(X, default_names(X.shape[1]), {}, selection, "numpy")
 
 
-def read_npz(path: Path, *, key: str | None, selection: Selection) -> Table:
+def read_npz(path: Path, selection: Selection, key: str | None = None) -> Table:
     """Read named arrays, or a sparse matrix as scipy.sparse.save_npz writes it.
 
     A `key` of None is "X" or, if there is no "X", the only matrix. Other arrays with one value per
@@ -54,24 +66,27 @@ def read_npz(path: Path, *, key: str | None, selection: Selection) -> Table:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "data.npz")
     ...     np.savez(path, X=np.eye(2), y=[3, 4])
-    ...     read_npz(path, key=None, selection=Selection()).labels
+    ...     read_npz(path, Selection()).labels
     {'y': array([3, 4])}
     """
-    if path.stat().st_size == 0:
-        raise DataError("it is empty; write or download it again")
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if set(archive.files) >= _SPARSE and key is None:
-                X = check_csr(sparse.load_npz(path))
-                return _table(X, default_names(X.shape[1]), {}, selection, "numpy")
-            arrays = {name: _member(archive, name) for name in archive.files}
-    except (AttributeError, TypeError) as error:
-        raise ValueError(error) from error  # not an archive, or one of something else
+    with ZipFile(path) as archive:
+        found = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+        members = {info.filename.removesuffix(".npy"): info for info in found}
+        check_expansion(path, sum(info.file_size for info in members.values()))
+        names = ["shape"] if key is None and members.keys() >= _SPARSE else list(members)
+        arrays = {}
+        for name in names:
+            with archive.open(members[name]) as member:
+                arrays[name] = load_array(member, members[name].file_size)
+    if names == ["shape"]:
+        _check_shape(path, *arrays["shape"].tolist())
+        X = check_csr(sparse.load_npz(path))
+        return _table(X, default_names(X.shape[1]), {}, selection, "numpy")
     key = _find_key(arrays, key)
     return replace(_named_table(arrays, key, selection), key=key)
 
 
-def read_matrix_market(path: Path, *, selection: Selection) -> Table:
+def read_matrix_market(path: Path, selection: Selection) -> Table:
     """Read a Matrix Market file, sparse (coordinate) or dense (array); see `read_table`.
 
     Examples
@@ -81,21 +96,62 @@ def read_matrix_market(path: Path, *, selection: Selection) -> Table:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "graph.mtx")
     ...     mmwrite(path, sparse.eye(3))
-    ...     read_matrix_market(path, selection=Selection()).X.nnz
+    ...     read_matrix_market(path, Selection()).X.nnz
     3
     """
-    from scipy.io import mmread
-
-    content = path.read_bytes()
-    if path.suffix.lower() == ".gz":
-        content = gzip.decompress(content)
-    if not content.strip():
-        raise DataError("it is empty; write or download it again")
+    content = b"".join(parts_of(path))
+    if not content.endswith(b"\n"):
+        content += b"\n"
+    _check_text(path, content)
     found = mmread(BytesIO(content))
     if np.iscomplexobj(found):
         raise DataError("it holds complex numbers; store real ones")
     X = check_csr(found) if sparse.issparse(found) else _matrix(np.asarray(found), "it")
     return _table(X, default_names(X.shape[1]), {}, selection, "matrix market")
+
+
+def load_array(file: IO[bytes], size: int) -> NDArray[Any]:
+    """Read an array in NumPy's format, whose header must fit the size of the file.
+
+    Parameters
+    ----------
+    file : binary file
+    size : int
+        Bytes of the whole file.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> file = BytesIO()
+    >>> np.save(file, np.arange(3))
+    >>> _ = file.seek(0)
+    >>> load_array(file, len(file.getvalue()))
+    array([0, 1, 2])
+    """
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"its format has the unknown version {version}")
+    shape, fortran, dtype = _HEADERS[version](file)
+    if dtype.hasobject:
+        raise DataError(
+            "it holds Python objects, which may run code when they are loaded; "
+            "store arrays of numbers or strings"
+        )
+    length = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if min(shape, default=0) < 0 or length != size - file.tell():
+        raise ValueError(f"it does not have the length that shape {shape} and type {dtype} need")
+    content = np.empty(length, dtype=np.uint8)
+    rest = content.data
+    while rest:
+        n_read = file.readinto(rest[:_CHUNK])  # type: ignore[attr-defined]
+        if not n_read:
+            raise EOFError("it ends inside an array")
+        rest = rest[n_read:]
+    file.read(1)  # at the end of a member of an archive the checksum is looked at
+    return np.ndarray(shape, dtype, content, order="F" if fortran else "C")
 
 
 def check_csr(X: Any) -> Any:
@@ -125,27 +181,30 @@ def check_csr(X: Any) -> Any:
     return X
 
 
-def _load(file: Any) -> NDArray[Any]:
-    try:
-        return np.lib.format.read_array(file, allow_pickle=False)
-    except ValueError as error:
-        raise _unpickled(error) from error
+def _check_text(path: Path, content: bytes) -> None:
+    """Complain about lines that are not the numbers that the first line promises.
+
+    SciPy would read 2.8 for each of 2.8E, 2.8x and 2,8, and may crash where the file ends in one.
+    """
+    head = _HEAD.match(content)
+    if head is None:
+        raise ValueError("it does not begin as a Matrix Market file does")
+    form, field, sizes = head[1].lower(), head[2].lower(), [int(n) for n in head[3].split()]
+    if len(sizes) != (3 if form == b"coordinate" else 2):
+        raise ValueError(f"its sizes are {sizes}")
+    _check_shape(path, sizes[0], sizes[1], sizes[2] if sizes[2:] else sizes[0] * sizes[1])
+    n_cells = (2 if form == b"coordinate" else 0) + {b"pattern": 0, b"complex": 2}.get(field, 1)
+    cells = rb"[ \t]++".join([_NUMBER] * n_cells)
+    lines = re.compile(rb"(?:[ \t]*+(?:" + cells + rb"[ \t]*+)?+\r?+\n)*+", re.IGNORECASE)
+    end = lines.match(content, head.end()).end()  # type: ignore[union-attr]
+    if end < len(content):
+        line = content.count(b"\n", 0, end) + 1
+        raise ValueError(f"line {line} does not hold {n_cells} numbers")
 
 
-def _member(archive: Any, name: str) -> Any:
-    try:
-        return archive[name]
-    except ValueError as error:
-        raise _unpickled(error) from error
-
-
-def _unpickled(error: ValueError) -> ValueError:
-    if "allow_pickle" in str(error):
-        return DataError(
-            "it holds Python objects, which may run code when they are loaded; "
-            "store arrays of numbers or strings"
-        )
-    return error
+def _check_shape(path: Path, n_rows: int, n_columns: int, n_entries: int = 0) -> None:
+    """Complain about a size that only the numbers in a header speak of."""
+    check_expansion(path, 8 * n_rows + 64 * n_columns + 8 * n_entries)
 
 
 def _find_key(arrays: dict[str, Any], key: str | None) -> str:
@@ -167,15 +226,14 @@ def _find_key(arrays: dict[str, Any], key: str | None) -> str:
 
 def _named_table(arrays: dict[str, Any], key: str, selection: Selection) -> Table:
     X = _matrix(arrays[key], f"its array {key!r}")
-    n = X.shape[0]
-    columns = {
-        name: np.asarray(array)
-        for name, array in arrays.items()
-        if name not in (key, _NAMES) and np.shape(array) == (n,)
-    }
     names = arrays.get(_NAMES)
-    if names is None or np.shape(names) != (X.shape[1],):
+    if names is None or names.shape != (X.shape[1],):
         names = default_names(X.shape[1])
+    columns = {
+        name: array
+        for name, array in arrays.items()
+        if name not in (key, _NAMES) and array.shape == X.shape[:1]
+    }
     if _IDS in columns and selection.ids is None and _IDS not in selection.wanted():
         columns = {_IDS: columns.pop(_IDS), **columns}  # where identifiers are looked for
     return _table(X, tuple(map(str, names)), columns, selection, "numpy")

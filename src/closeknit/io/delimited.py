@@ -8,13 +8,12 @@ What Arrow cannot convert is looked at cell by cell, so that messages name the l
 from __future__ import annotations
 
 import csv
-import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from io import BytesIO
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from closeknit.exceptions import DataError
 from closeknit.io.dialect import MISSING, Dialect, Sample, find_dialect, is_missing, to_number
 from closeknit.io.extras import require
+from closeknit.io.files import open_binary, parts_of
 from closeknit.io.table import Selection, Table, assemble, default_names
 
 __all__ = ["read_delimited"]
@@ -32,7 +32,7 @@ _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")  # int64 has room for 18 digits
 _CODE = re.compile("0[0-9]+")  # 007 is a name
 
 
-def read_delimited(path: Path, *, selection: Selection, **dialect: Any) -> Table:
+def read_delimited(path: Path, selection: Selection, **dialect: Any) -> Table:
     r"""Read delimited text; `dialect` holds those fields of `Dialect` that are known.
 
     Examples
@@ -42,7 +42,7 @@ def read_delimited(path: Path, *, selection: Selection, **dialect: Any) -> Table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "flowers.csv")
     ...     _ = path.write_text("length,width,kind\n1.4,0.2,a\n4.7,1.4,b\n")
-    ...     read_delimited(path, selection=Selection()).X
+    ...     read_delimited(path, Selection()).X
     array([[1.4, 0.2],
            [4.7, 1.4]])
     """
@@ -67,10 +67,14 @@ class _File:
         self.names = sample.names or list(default_names(len(sample.rows[0])))
 
     def read(self, selection: Selection) -> Table:
-        self._check_first_rows()
+        if any(len(row) != len(self.names) for row in self.sample.rows):
+            self._check_rows()
         apart = selection.apart(self.names)
+        columns = zip(self.names, zip(*self.sample.rows, strict=True), strict=True)
         numeric = {
-            i for i, name in enumerate(self.names) if name not in apart and self._is_numeric(i)
+            i
+            for i, (name, cells) in enumerate(columns)
+            if name not in apart and _numbers(cells, self.dialect) is not None
         }
         if selection.features is None:
             self._check_text(numeric, apart)
@@ -85,13 +89,6 @@ class _File:
             where=lambda row: f"line {self._line_of(row)}",
         )
         return replace(table, dialect=self.dialect)
-
-    def _check_first_rows(self) -> None:
-        if any(len(row) != len(self.names) for row in self.sample.rows):
-            self._check_rows()
-
-    def _is_numeric(self, column: int) -> bool:
-        return _numbers([row[column] for row in self.sample.rows], self.dialect) is not None
 
     def _check_text(self, numeric: set[int], apart: set[str]) -> None:
         """Complain if most columns are text: more often than not that is a misreading."""
@@ -111,31 +108,31 @@ class _File:
         )
 
     def _read_columns(self, numeric: set[int]) -> tuple[NDArray[Any], dict[str, list[str]]]:
-        quotes = _count_quotes(self.path)
-        if quotes % 2:
-            self._check_rows()  # Arrow would take an open quote for one cell up to the end
-        table = self._read_arrow(numeric, quotes > 0)
-        if table is None or (quotes and self._may_be_misquoted(table)):
-            self._check_rows()
+        quoted = any(b'"' in part for part in parts_of(self.path))
+        if quoted and not self._is_well_quoted():
+            self._check_rows()  # Arrow does not complain if a quote swallows several cells
+        table = self._read_arrow(numeric, quoted)
         if table is None:
-            table = self._read_arrow(set(), quotes > 0)
+            self._check_rows()
+            table = self._read_arrow(set(), quoted)
         if table is None:
             raise ValueError("Arrow cannot read it")
         numbers, texts = [], {}
         for i, (name, column) in enumerate(zip(self.names, table.columns, strict=True)):
-            values: Any = None
-            if i in numeric:
-                values = column.to_numpy()
-                if values.dtype == object:
-                    values = self._convert(name, column.to_pylist())
+            values: Any = column.to_numpy() if i in numeric else None
+            if values is not None and values.dtype == object:
+                values = self._convert(name, column.to_pylist())
             if values is None:
                 texts[name] = column.to_pylist()
             else:
                 numbers.append(values)
-        X = np.empty((table.num_rows, len(numbers)))
-        for i, values in enumerate(numbers):
-            X[:, i] = values
-        return X, texts
+        return np.column_stack(numbers) if numbers else np.empty((table.num_rows, 0)), texts
+
+    def _is_well_quoted(self) -> bool:
+        """Whether every quote opens or closes a whole cell, or is doubled inside one."""
+        ends = b"[^\r\n" + re.escape(self.dialect.sep.encode()) + b"]"
+        cell = b'(?<!%b)"(?:[^"]++|"")*+"(?!%b)' % (ends, ends)
+        return bool(re.fullmatch(b'(?:[^"]++|%b)*+' % cell, b"".join(parts_of(self.path))))
 
     def _read_arrow(self, numeric: set[int], quoted: bool) -> Any:
         """The table by Arrow, or None if there are cells that do not fit."""
@@ -147,10 +144,13 @@ class _File:
         types.update({str(i): pa.float64() for i in numeric})
         words = {form for word in MISSING for form in (word, word.upper(), word.capitalize())}
         row = max(sum(map(len, cells)) + len(cells) for cells in self.sample.rows)
+        source: Any = self.path
         blank = self.dialect.sep == " "
+        if blank:
+            source = BytesIO("\n".join([*self._lines()][self.sample.n_lines :]).encode())
         try:
             return arrow.read_csv(
-                self._squeezed() if blank else self.path,
+                source,
                 arrow.ReadOptions(
                     skip_rows=0 if blank else self.sample.n_lines,
                     column_names=places,
@@ -169,51 +169,24 @@ class _File:
                 self._check_rows()
             return None
 
-    def _may_be_misquoted(self, table: Any) -> bool:
-        """Whether a quote may have swallowed more than one cell: Arrow does not complain."""
-        import pyarrow as pa
-        from pyarrow import compute
-
-        for column in table.columns:
-            breaks = pa.types.is_string(column.type) and compute.match_substring_regex(
-                column, "[\r\n]"
-            )
-            if breaks and compute.any(breaks).as_py():
-                return True
-        last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
-        if not isinstance(last, str):
-            return False
-        with _open_bytes(self.path) as file:
-            for part in iter(lambda: file.read(2**22), b""):
-                tail = part
-        open_cell = b'"' + last.encode(self.dialect.encoding, "replace")
-        return tail.rstrip(b"\r\n \t").endswith(open_cell)
-
-    def _squeezed(self) -> BytesIO:
-        """The rows with one blank between cells."""
-        with self._open() as file:
-            lines = [" ".join(line.split()) for line in file]
-        return BytesIO("\n".join(lines[self.sample.n_lines :]).encode())
-
-    def _open(self) -> TextIO:
+    def _lines(self) -> Iterator[str]:
+        """The lines, with one blank between cells if blanks separate them."""
         encoding = "utf-8-sig" if self.dialect.encoding == "utf-8" else self.dialect.encoding
-        if _is_compressed(self.path):
-            return gzip.open(self.path, "rt", encoding=encoding, newline="")
-        return self.path.open(encoding=encoding, newline="")
+        with TextIOWrapper(open_binary(self.path), encoding, newline="") as file:
+            for line in file:
+                yield " ".join(line.split()) if self.dialect.sep == " " else line
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows below the header, each with the line it ends on."""
-        with self._open() as file:
-            lines = (" ".join(line.split()) for line in file) if self.dialect.sep == " " else file
-            reader = csv.reader(lines, delimiter=self.dialect.sep, strict=True)
-            last = 0
-            try:
-                for row in reader:
-                    last = reader.line_num
-                    if row and last > self.sample.n_lines:
-                        yield last, row
-            except csv.Error as error:
-                raise DataError(f"line {last + 1}: {error}; check the quotes there") from error
+        reader = csv.reader(self._lines(), delimiter=self.dialect.sep, strict=True)
+        last = 0
+        try:
+            for row in reader:
+                last = reader.line_num
+                if row and last > self.sample.n_lines:
+                    yield last, row
+        except csv.Error as error:
+            raise DataError(f"line {last + 1}: {error}; check the quotes there") from error
 
     def _check_rows(self) -> None:
         """Complain about the first row that has another number of cells than there are columns."""
@@ -249,7 +222,7 @@ class _File:
         return np.array(cells, dtype=object)
 
 
-def _numbers(cells: list[str], dialect: Dialect) -> NDArray[np.float64] | int | None:
+def _numbers(cells: Sequence[str], dialect: Dialect) -> NDArray[np.float64] | int | None:
     """The numbers in a column, NaN where one is missing; None if most cells are text.
 
     If most are numbers but not all, the first that is none.
@@ -265,25 +238,12 @@ def _numbers(cells: list[str], dialect: Dialect) -> NDArray[np.float64] | int | 
 
 def _head(path: Path) -> bytes:
     """The first lines of a file."""
-    with _open_bytes(path) as file:
+    with open_binary(path) as file:
         parts = [file.read(_HEAD_BYTES)]
         while len(parts[-1]) == _HEAD_BYTES and sum(p.count(b"\n") for p in parts) < _HEAD_LINES:
             parts.append(file.read(_HEAD_BYTES))
         parts.append(file.readline())
     return b"".join(parts)
-
-
-def _count_quotes(path: Path) -> int:
-    with _open_bytes(path) as file:
-        return sum(part.count(b'"') for part in iter(lambda: file.read(2**22), b""))
-
-
-def _open_bytes(path: Path) -> BinaryIO:
-    return gzip.open(path) if _is_compressed(path) else path.open("rb")  # type: ignore[return-value]
-
-
-def _is_compressed(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
 
 
 def _short(cell: str) -> str:

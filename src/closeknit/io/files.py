@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import secrets
 import stat
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from closeknit.exceptions import CloseknitError, DataError, OutputError
+from closeknit.exceptions import CloseknitError, DataError, ModelError, OutputError
 
-__all__ = ["reading", "replacing"]
+__all__ = [
+    "check_expansion",
+    "expansion_limit",
+    "open_binary",
+    "parts_of",
+    "reading",
+    "replacing",
+]
+
+#: In memory a file may take so many bytes, or so many for each of its own if that is more.
+_FLOOR, _RATIO = 2**30, 100
 
 _WRITING_ADVICE = {
     errno.ENOENT: "create the folder first",
@@ -129,7 +138,7 @@ def reading(
         if Path(path).is_dir():  # Windows would speak of permissions
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         yield
-    except failure as error:
+    except (DataError, ModelError) as error:
         raise failure(f"cannot read {path}: {error}") from error
     except CloseknitError:
         raise
@@ -145,8 +154,48 @@ def reading(
         raise failure(
             f"cannot read {path}: it needs more memory than there is; read a part of the data"
         ) from error
-    except (ValueError, EOFError, KeyError, zlib.error, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged file makes libraries raise anything
         raise failure(f"cannot read {path}: {_damaged(error)}") from error
+
+
+def expansion_limit(path: Path) -> int:
+    """Bytes of memory that what a file holds may take."""
+    return max(_FLOOR, _RATIO * path.stat().st_size)
+
+
+def check_expansion(path: Path, size: int) -> None:
+    """Complain if what a file holds takes much more memory than the file itself.
+
+    Parameters
+    ----------
+    path : Path
+    size : int
+        Bytes in memory.
+
+    Examples
+    --------
+    >>> check_expansion(Path(__file__), 1000)
+    """
+    if size > expansion_limit(path):
+        raise DataError(
+            f"it would take {size / 2**30:.1f} GiB of memory, more than {_RATIO} times its size; "
+            "if that is right, store it uncompressed"
+        )
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file for reading, unpacked if it is compressed."""
+    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def parts_of(path: Path) -> Iterator[bytes]:
+    """What a file holds, unpacked and some at a time, as far as `check_expansion` allows."""
+    size = 0
+    with open_binary(path) as file:
+        while part := file.read(2**22):
+            size += len(part)
+            check_expansion(path, size)
+            yield part
 
 
 def _cannot_write(path: str | os.PathLike[str], error: OSError) -> str:

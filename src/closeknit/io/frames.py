@@ -99,7 +99,7 @@ def to_frame_like(frame: Any, embedding: ArrayLike, columns: Sequence[str] | Non
     return native
 
 
-def read_parquet(path: Path, *, selection: Selection) -> Table:
+def read_parquet(path: Path, selection: Selection) -> Table:
     """Read a Parquet file; see `read_table`.
 
     Examples
@@ -109,12 +109,10 @@ def read_parquet(path: Path, *, selection: Selection) -> Table:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "data.parquet")
     ...     pl.DataFrame({"a": [1.0, 2.0]}).write_parquet(path)
-    ...     read_parquet(path, selection=Selection()).feature_names
+    ...     read_parquet(path, Selection()).feature_names
     ('a',)
     """
     parquet = require("pyarrow.parquet", "frames", "reading Parquet needs pyarrow")
-    if path.stat().st_size == 0:
-        raise DataError("it is empty; write or download it again")
     return replace(_to_table(parquet.read_table(path), selection), kind="parquet")
 
 

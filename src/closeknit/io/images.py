@@ -44,7 +44,7 @@ def read_image(path: str | Path) -> NDArray[np.float64]:
         return _load(path)
 
 
-def read_pixels(path: Path, *, selection: Selection) -> Table:
+def read_pixels(path: Path, selection: Selection) -> Table:
     """Read one row for each pixel, in raster order: where it is, and its colour.
 
     Colours go from 0 to 255, so that a step in space and one in colour are alike in size.
@@ -56,7 +56,7 @@ def read_pixels(path: Path, *, selection: Selection) -> Table:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "red.png")
     ...     Image.new("RGB", (2, 1), "red").save(path)
-    ...     read_pixels(path, selection=Selection()).X
+    ...     read_pixels(path, Selection()).X
     array([[  0.,   0., 255.,   0.,   0.],
            [  0.,   1., 255.,   0.,   0.]])
     """

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Any
 
 from closeknit.exceptions import DataError
+from closeknit.io.anndata import read_h5ad
+from closeknit.io.arrays import read_matrix_market, read_npy, read_npz
+from closeknit.io.delimited import read_delimited
 from closeknit.io.files import reading
+from closeknit.io.frames import read_parquet
+from closeknit.io.images import read_pixels
 from closeknit.io.table import Selection, Table
 
 __all__ = ["kind_of", "read_table"]
@@ -28,6 +34,15 @@ _KINDS = {
     ".bmp": "image",
 }
 _MAY_BE_COMPRESSED = ("text", "matrix market")
+_READERS: dict[str, Callable[..., Table]] = {
+    "text": read_delimited,
+    "parquet": read_parquet,
+    "npy": read_npy,
+    "npz": read_npz,
+    "matrix market": read_matrix_market,
+    "h5ad": read_h5ad,
+    "image": read_pixels,
+}
 
 
 def kind_of(path: str | Path) -> str:
@@ -146,32 +161,11 @@ def read_table(
         raise ValueError(f"sep={sep!r} must be one character, such as ';'")
     if decimal not in (None, ".", ","):
         raise ValueError(f"decimal={decimal!r} must be '.' or ','")
+    options: dict[str, Any] = {"key": key} if key is not None else {}
+    if kind == "text":
+        tabs = sep is None and path.name.lower().removesuffix(".gz").endswith(".tsv")
+        options = {**dialect, "sep": "\t" if tabs else sep}
     with reading(path):
-        if kind != "text":
-            return _read(path, kind, selection, key)
-        from closeknit.io.delimited import read_delimited
-
-        if sep is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
-            dialect["sep"] = "\t"
-        return read_delimited(path, selection=selection, **dialect)
-
-
-def _read(path: Path, kind: str, selection: Selection, key: str | None) -> Table:
-    if kind == "parquet":
-        from closeknit.io.frames import read_parquet
-
-        return read_parquet(path, selection=selection)
-    if kind == "h5ad":
-        from closeknit.io.anndata import read_h5ad
-
-        return read_h5ad(path, key=key, selection=selection)
-    if kind == "image":
-        from closeknit.io.images import read_pixels
-
-        return read_pixels(path, selection=selection)
-    from closeknit.io import arrays
-
-    if kind == "npz":
-        return arrays.read_npz(path, key=key, selection=selection)
-    reader = arrays.read_npy if kind == "npy" else arrays.read_matrix_market
-    return reader(path, selection=selection)
+        if path.stat().st_size == 0:
+            raise DataError("it is empty; write or download it again")
+        return _READERS[kind](path, selection, **options)

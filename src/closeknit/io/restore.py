@@ -20,6 +20,7 @@ from closeknit.exceptions import ModelError
 from closeknit.io.describe import OF_SKLEARN
 from closeknit.io.registry import parameters_of, saveable
 from closeknit.kernels import KERNELS
+from closeknit.linalg import check_structure
 from closeknit.neighbors import Neighbors
 
 __all__ = ["restore"]
@@ -114,7 +115,7 @@ def _sparse(entry: Any, value: Any, named: Any) -> Any:
     # One by one, because the constructor would shorten indices of 64 bits.
     for name in ("data", "indices", "indptr"):
         setattr(matrix, name, value(entry[name]))
-    matrix.check_format(full_check=True)
+    check_structure(matrix)
     return matrix
 
 

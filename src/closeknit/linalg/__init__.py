@@ -3,9 +3,11 @@
 ::
 
     canonical, check_weights, …  a graph as a CSR matrix in order                   (csr.py)
+    check_structure              … whose indices lead somewhere                      (structure.py)
     multiply, inner, norm        the same bits for any number of threads
-    keep_strongest, thin         fewer edges, for cheaper factors                   (strongest.py)
-    factorize                    factors of Laplacians: dense, sparse, approximate  (factors.py)
+    thin, strongest_entries      fewer edges, for cheaper factors                   (strongest.py)
+    factorize                    exact factors, dense or sparse                     (factors.py)
+    ApproximateCholesky          factors of Laplacians in nearly linear time
     conjugate_gradients          inexact solutions of many columns
     graph_eigenvectors           the smoothest vectors on a graph (eigenvectors.py, subspace.py)
 """
@@ -28,16 +30,18 @@ from closeknit.linalg.csr import (
     with_data,
 )
 from closeknit.linalg.eigenvectors import Eigenvectors, graph_eigenvectors
-from closeknit.linalg.factors import Factor, check_solver, choose_solver, factorize
-from closeknit.linalg.strongest import keep_strongest, strongest_entries, take_entries, thin
+from closeknit.linalg.factors import SOLVERS, Factor, choose_solver, factorize
+from closeknit.linalg.strongest import strongest_entries, take_entries, thin
+from closeknit.linalg.structure import check_structure
 
 __all__ = [
+    "SOLVERS",
     "ApproximateCholesky",
     "Array",
     "Eigenvectors",
     "Factor",
     "canonical",
-    "check_solver",
+    "check_structure",
     "check_symmetric",
     "check_weights",
     "choose_solver",
@@ -46,7 +50,6 @@ __all__ = [
     "factorize",
     "graph_eigenvectors",
     "inner",
-    "keep_strongest",
     "multiply",
     "norm",
     "permuted",

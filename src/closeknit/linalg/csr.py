@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
+from closeknit.linalg.structure import check_structure
 
 __all__ = [
     "Array",
@@ -60,16 +61,12 @@ def canonical(
     >>> canonical(twice).data
     array([2., 4.])
     """
+    check_structure(matrix, name)
     out = csr_matrix(matrix, dtype=dtype)
     if out.shape[0] != out.shape[1]:
         raise ValueError(f"{name} must be square, got shape {out.shape}")
     if out.dtype not in (np.float32, np.float64):
         out = out.astype(np.float64)
-    if issparse(matrix):
-        try:  # whatever comes next trusts the indices
-            out.check_format(full_check=True)
-        except ValueError as error:
-            raise ValueError(f"{name} is not a valid sparse matrix: {error}") from error
     if not out.has_canonical_format:
         out = out.copy()
         out.sum_duplicates()

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils import check_random_state
 
 from closeknit._threads import single_threaded_blas
 from closeknit.exceptions import NotConvergedWarning
@@ -39,6 +38,9 @@ N_NEIGHBORS = 20
 #: Residuals of this size are as good as zero: the matrix has a norm of at most 2.
 ROUNDING = 1e-12
 TINY = np.finfo(np.float64).tiny
+
+#: Eigenvalues, eigenvectors, iterations, and why these ended.
+_Found: TypeAlias = tuple[Array, Array, int, str]
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ def graph_eigenvectors(
     >>> graph_eigenvectors(path, 3).values.round(6)
     array([0., 1., 2.])
     """
+    from sklearn.utils import check_random_state
+
     W = canonical(W, name="the graph")
     n = W.shape[0]
     if not 1 <= n_vectors <= n:
@@ -139,7 +143,7 @@ def graph_eigenvectors(
     components, kernel = _kernel(W, roots)
     n_zero = min(n_vectors, kernel.shape[1])
     wanted = n_vectors - n_zero
-    found = _Found(np.empty(0), np.empty((n, 0)), 0, "converged")
+    found: _Found = np.empty(0), np.empty((n, 0)), 0, "converged"
     if wanted:
         scale = sparse.diags(1.0 / roots)
         A = csr_matrix(scale @ W @ scale)
@@ -148,33 +152,22 @@ def graph_eigenvectors(
                 found = _direct(A, kernel, wanted)
             else:
                 rng = check_random_state(random_state)
-                report("eigenvectors", 0, 100)
-                factor = ApproximateCholesky.of_graph(
-                    thin(W, N_NEIGHBORS, n_jobs=n_jobs), np.zeros(n), n_jobs=n_jobs
-                )
-                found = _Iteration(A, roots, kernel, factor, n_jobs).run(wanted, tol, max_iter, rng)
-    if found.stopped_because != "converged":
-        interrupted = found.stopped_because == "interrupted"
-        limit = f"{found.n_iter} iterations" if interrupted else f"max_iter={max_iter} iterations"
+                found = _iterate(W, A, roots[:, None], kernel, wanted, tol, max_iter, rng, n_jobs)
+    more, vectors, n_iter, stopped_because = found
+    if stopped_because != "converged":
+        interrupted = stopped_because == "interrupted"
+        limit = f"{n_iter} iterations" if interrupted else f"max_iter={max_iter} iterations"
         warnings.warn(
             f"{'interrupted: ' * interrupted}{wanted} eigenvectors of a graph of {n} points were "
             f"not found to a tolerance of {tol:g} in {limit}; the best so far are used",
             NotConvergedWarning,
             stacklevel=2,
         )
-    values = np.concatenate([np.zeros(n_zero), found.values])
-    vectors = np.hstack([kernel[:, :n_zero].toarray(), found.vectors])
+    values = np.concatenate([np.zeros(n_zero), more])
+    vectors = np.hstack([kernel[:, :n_zero].toarray(), vectors])
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(n_vectors)]
     vectors *= np.where(largest < 0.0, -1.0, 1.0)
-    return Eigenvectors(values, vectors, roots, components, found.n_iter, found.stopped_because)
-
-
-@dataclass(frozen=True)
-class _Found:
-    values: Array
-    vectors: Array
-    n_iter: int
-    stopped_because: str
+    return Eigenvectors(values, vectors, roots, components, n_iter, stopped_because)
 
 
 def _kernel(W: csr_matrix, roots: Array) -> tuple[NDArray[np.int64], csr_matrix]:
@@ -194,74 +187,65 @@ def _direct(A: csr_matrix, kernel: csr_matrix, wanted: int) -> _Found:
     # Eigenvalues lie in [0, 2]: those of the kernel, which is known, are moved beyond.
     matrix += 4.0 * (kernel @ kernel.T).toarray()
     values, vectors = np.linalg.eigh(matrix)
-    return _Found(values[:wanted], vectors[:, :wanted], 0, "converged")
+    return values[:wanted], vectors[:, :wanted], 0, "converged"
 
 
-class _Iteration:
+def _iterate(
+    W: csr_matrix,
+    A: csr_matrix,
+    root: Array,
+    kernel: csr_matrix,
+    wanted: int,
+    tol: float,
+    max_iter: int,
+    rng: Any,
+    n_jobs: int | None,
+) -> _Found:
     """Locally optimal block preconditioned iterations, orthogonal to the kernel."""
-
-    def __init__(
-        self,
-        A: csr_matrix,
-        roots: Array,
-        kernel: csr_matrix,
-        factor: ApproximateCholesky,
-        n_jobs: int | None,
-    ) -> None:
-        self._A = A
-        self._root = roots[:, None]
-        self._kernel = kernel
-        self._kernel_t = kernel.T.tocsr()
-        self._factor = factor
-        self._n_jobs = n_jobs
-
-    def _apply(self, V: Array) -> Array:
-        return V - multiply(self._A, V, self._n_jobs)
-
-    def _project(self, V: Array) -> Array:
-        """Make `V` orthogonal to the kernel, in place."""
-        V -= self._kernel @ (self._kernel_t @ V)
-        return V
-
-    def run(self, wanted: int, tol: float, max_iter: int, rng: Any) -> _Found:
-        n, n_zero = self._kernel.shape
-        # More vectors than are wanted: convergence depends on the gap behind the last of all.
-        size = min(wanted + max(4, wanted // 2), n - n_zero)
-        X = self._project(rng.standard_normal((n, size)))
-        space = Subspace(X, self._apply(X), self._n_jobs)
-        first = done = 0.0
-        best = _Found(space.values, X, 0, "max_iter")
-        try:
-            for n_iter in range(max_iter + 1):
-                # A copy, as a later interrupt may leave the space half changed.
-                best = _Found(space.values[:wanted], space.vectors[:, :wanted], n_iter, "max_iter")
-                R, squares = space.residuals()
-                nonzero = squares > ROUNDING**2
-                R = _columns(R, nonzero)
-                R *= self._root
-                H = self._factor.solve(R)
-                # An eigenvalue is too large by about the energy of its vector's error, rᵀTr.
-                energies = np.einsum("ij,ij->j", R, H)
-                errors = np.zeros(size)
-                errors[nonzero] = np.sqrt(energies / np.maximum(space.values[nonzero], TINY))
-                active = errors > tol
-                # How far the largest error has come down towards the tolerance, in decades.
-                decades = math.log10(max(float(errors[:wanted].max()), tol) / tol)
-                first = max(first, decades)
-                done = max(done, 1.0 - decades / first) if first > 0.0 else done
-                report("eigenvectors", round(100.0 * done), 100)
-                if not active[:wanted].any():
-                    return replace(best, stopped_because="converged")
-                if n_iter < max_iter:
-                    H *= self._root
-                    H = _columns(self._project(H), active[nonzero])
-                    space.orthogonalize(H)
-                    space.improve(H, self._apply(H), active)
-        except KeyboardInterrupt:
-            if best.n_iter == 0:  # the start is as good as nothing
-                raise
-            return replace(best, stopped_because="interrupted")
-        return best
+    n, n_zero = kernel.shape
+    kernel_t = kernel.T.tocsr()
+    report("eigenvectors", 0, 100)
+    thinned = thin(W, N_NEIGHBORS, n_jobs=n_jobs)
+    factor = ApproximateCholesky(thinned, np.zeros(n), n_jobs=n_jobs)
+    # More vectors than are wanted: convergence depends on the gap behind the last of all.
+    size = min(wanted + max(4, wanted // 2), n - n_zero)
+    X = rng.standard_normal((n, size))
+    X -= kernel @ (kernel_t @ X)
+    space = Subspace(X, X - multiply(A, X, n_jobs), n_jobs)
+    first = done = 0.0
+    best: _Found = space.values, X, 0, "max_iter"
+    try:
+        for n_iter in range(max_iter + 1):
+            # A copy, as a later interrupt may leave the space half changed.
+            best = space.values[:wanted], space.vectors[:, :wanted], n_iter, "max_iter"
+            R, squares = space.residuals()
+            nonzero = squares > ROUNDING**2
+            R = _columns(R, nonzero)
+            R *= root
+            H = factor.solve(R)
+            # An eigenvalue is too large by about the energy of its vector's error, rᵀTr.
+            energies = np.einsum("ij,ij->j", R, H)
+            errors = np.zeros(size)
+            errors[nonzero] = np.sqrt(energies / np.maximum(space.values[nonzero], TINY))
+            active = errors > tol
+            # How far the largest error has come down towards the tolerance, in decades.
+            decades = math.log10(max(float(errors[:wanted].max()), tol) / tol)
+            first = max(first, decades)
+            done = max(done, 1.0 - decades / first) if first > 0.0 else done
+            report("eigenvectors", round(100.0 * done), 100)
+            if not active[:wanted].any():
+                return *best[:3], "converged"
+            if n_iter < max_iter:
+                H *= root
+                H -= kernel @ (kernel_t @ H)
+                H = _columns(H, active[nonzero])
+                space.orthogonalize(H)
+                space.improve(H, H - multiply(A, H, n_jobs), active)
+    except KeyboardInterrupt:
+        if best[2] == 0:  # the start is as good as nothing
+            raise
+        return *best[:3], "interrupted"
+    return best
 
 
 def _columns(A: Array, wanted: NDArray[np.bool_]) -> Array:

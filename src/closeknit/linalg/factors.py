@@ -1,14 +1,13 @@
 """Linear systems with a symmetric positive definite matrix: factorise once, solve often.
 
-Every factorisation is a :class:`Factor`, made by :func:`factorize`; a further one is one more class
-and one more entry of ``SOLVERS``.
+Exact factors are made by :func:`factorize`; for Laplacians of many points there is
+:class:`ApproximateCholesky`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -16,10 +15,14 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import splu
 
 from closeknit._threads import single_threaded_blas
-from closeknit.linalg.approximate_cholesky import ApproximateCholesky
 from closeknit.linalg.csr import Array
 
-__all__ = ["SOLVERS", "Factor", "check_solver", "choose_solver", "factorize"]
+__all__ = ["SOLVERS", "Factor", "choose_solver", "factorize"]
+
+_TOO_LARGE = (
+    "factorising the Laplacian of {n} points needs {needs}; keep fewer neighbours, as in "
+    "SpectralDirection(n_neighbors=7), or take solver='approximate'"
+)
 
 
 class Factor(Protocol):
@@ -30,7 +33,7 @@ class Factor(Protocol):
     >>> import numpy as np
     >>> from scipy.sparse import identity
     >>> from closeknit.linalg import Factor, factorize
-    >>> factor: Factor = factorize(2.0 * identity(2, format="csr"))
+    >>> factor: Factor = factorize(2.0 * identity(2, format="csr"), "dense")
     >>> factor.solve(np.ones((2, 1)))
     array([[0.5],
            [0.5]])
@@ -87,7 +90,8 @@ class SparseFactor:
                     options={"SymmetricMode": True},
                 )
         except MemoryError as error:
-            raise MemoryError(_too_large(n, "more memory than there is")) from error
+            needs = "more memory than there is"
+            raise MemoryError(_TOO_LARGE.format(n=n, needs=needs)) from error
         except RuntimeError as error:  # what SuperLU raises for a zero pivot
             raise LinAlgError(str(error)) from error
 
@@ -97,11 +101,7 @@ class SparseFactor:
             return self._factor.solve(np.ascontiguousarray(rhs))
 
 
-SOLVERS: dict[str, Callable[[csr_matrix], Factor]] = {
-    "dense": DenseCholesky,
-    "sparse": SparseFactor,
-    "approximate": ApproximateCholesky,
-}
+SOLVERS = ("auto", "dense", "sparse", "approximate")
 
 #: Below this many points the dense factorisation is as fast as any (0.04 s, 1 ms per solve).
 _SMALL = 1_000
@@ -113,21 +113,6 @@ _FILLS = 40
 _LARGE = 3_000
 #: A graph with more than this share of all pairs is as well factorised as a full array.
 _FULL = 1 / 8
-
-
-def check_solver(solver: str) -> None:
-    """Raise an error for an unknown name.
-
-    Examples
-    --------
-    >>> from closeknit.linalg import check_solver
-    >>> check_solver("qr")
-    Traceback (most recent call last):
-        ...
-    ValueError: unknown solver 'qr'; use 'auto', 'dense', 'sparse', 'approximate'
-    """
-    if solver != "auto" and solver not in SOLVERS:
-        raise ValueError(f"unknown solver {solver!r}; use 'auto', {', '.join(map(repr, SOLVERS))}")
 
 
 def choose_solver(n: int, nnz: int) -> str:
@@ -157,19 +142,14 @@ def choose_solver(n: int, nnz: int) -> str:
     return "dense" if nnz > _FILLS * n else "sparse"
 
 
-def factorize(matrix: csr_matrix, solver: str = "auto", random_state: Any = 0) -> Factor:
+def factorize(matrix: csr_matrix, solver: str) -> Factor:
     """Factorise a symmetric positive definite matrix.
 
     Parameters
     ----------
     matrix : csr_matrix of shape (n_samples, n_samples)
-    solver : {"auto", "dense", "sparse", "approximate"}, default="auto"
-        ``"approximate"`` is for Laplacians with something or nothing added to the diagonal, and
-        solves with a matrix near the given one: see :class:`ApproximateCholesky`. ``"auto"`` takes
-        it above 3,000 points if the matrix is such a one and not nearly full; below, the dense
-        factorisation for few points or many neighbours per point, and otherwise the sparse one.
-    random_state : int, RandomState or None, default=0
-        For the approximate factorisation.
+    solver : {"dense", "sparse"}
+        A matrix without off-diagonal entries needs neither, and gets neither.
 
     Returns
     -------
@@ -182,51 +162,26 @@ def factorize(matrix: csr_matrix, solver: str = "auto", random_state: Any = 0) -
         If the factor would not fit.
     scipy.linalg.LinAlgError
         If the matrix is not numerically positive definite.
-    ValueError
-        If ``solver="approximate"`` and the matrix has positive entries off the diagonal or
-        negative row sums.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_matrix
     >>> from closeknit.linalg import factorize
-    >>> factorize(csr_matrix([[2.0, 0.0], [0.0, 4.0]])).solve(np.ones((2, 1)))
-    array([[0.5 ],
-           [0.25]])
+    >>> factorize(csr_matrix([[2.0, 1.0], [1.0, 4.0]]), "dense").solve(np.ones((2, 1)))
+    array([[0.42857143],
+           [0.14285714]])
     """
-    check_solver(solver)
-    if solver == "approximate":
-        return ApproximateCholesky(matrix, random_state)
     if matrix.nnz == np.count_nonzero(matrix.diagonal()):
         return DiagonalFactor(matrix)
-    if solver == "auto":
-        solver = choose_solver(matrix.shape[0], matrix.nnz)
-        if solver == "approximate":
-            try:
-                return ApproximateCholesky(matrix, random_state)
-            except ValueError:  # not a Laplacian
-                solver = "sparse"
-    return SOLVERS[solver](matrix)
+    return DenseCholesky(matrix) if solver == "dense" else SparseFactor(matrix)
 
 
 def _check_memory(n: int, needed: int) -> None:
-    total = _physical_memory()
-    if total is not None and needed > total:
-        have = f"{needed / 2**30:.3g} GiB and this machine has {total / 2**30:.3g}"
-        raise MemoryError(_too_large(n, have))
-
-
-def _physical_memory() -> int | None:
-    """Return the machine's memory in bytes, or None where the system does not say."""
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
-def _too_large(n: int, needs: str) -> str:
-    return (
-        f"factorising the Laplacian of {n} points needs {needs}; keep fewer neighbours, "
-        "as in SpectralDirection(n_neighbors=7), or take solver='approximate'"
-    )
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # the system does not say
+        return
+    if needed > total:
+        have = f"{needed / 2**30:.3g} GiB and this machine has {total / 2**30:.3g}"
+        raise MemoryError(_TOO_LARGE.format(n=n, needs=have))

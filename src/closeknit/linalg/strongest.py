@@ -11,55 +11,25 @@ from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.linalg.csr import canonical, entry_rows
 
-__all__ = ["keep_strongest", "strongest_entries", "take_entries", "thin"]
+__all__ = ["strongest_entries", "take_entries", "thin"]
 
 #: The factor of a graph of ten neighbours takes about a tenth of the time that one of 90 takes
 #: (benchmarks/results/factors.md).
 N_NEIGHBORS = 10
 
 
-def keep_strongest(
+def strongest_entries(
     weights: csr_matrix, n_neighbors: int | None, n_jobs: int | None = None
-) -> csr_matrix:
-    """Keep each edge that is among the κ largest weights of either end; None keeps all.
+) -> NDArray[np.intp] | None:
+    """Return where the edges among the κ largest weights of either end are stored, or None for all.
 
     Parameters
     ----------
     weights : csr_matrix of shape (n_samples, n_samples)
-        Symmetric; not changed.
+        Symmetric, in canonical format.
     n_neighbors : int or None
-        κ. Of equal weights the neighbours of lower number are kept.
+        κ; None keeps all. Of equal weights the neighbours of lower number are kept.
     n_jobs : int or None, default=None
-
-    Returns
-    -------
-    csr_matrix
-        In double precision.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_matrix
-    >>> from closeknit.linalg import keep_strongest
-    >>> star = csr_matrix([[0, 3, 2, 1], [3, 0, 1, 0], [2, 1, 0, 0], [1, 0, 0, 0]])
-    >>> keep_strongest(star, 1).toarray()  # the edge of weight 1 between points 1 and 2 is dropped
-    array([[0., 3., 2., 1.],
-           [3., 0., 0., 0.],
-           [2., 0., 0., 0.],
-           [1., 0., 0., 0.]])
-    """
-    weights = canonical(weights, dtype=None)
-    return take_entries(weights, strongest_entries(weights, n_neighbors, n_jobs))
-
-
-def strongest_entries(
-    weights: csr_matrix, n_neighbors: int | None, n_jobs: int | None = None
-) -> NDArray[np.intp] | None:
-    """Return where the edges that :func:`keep_strongest` keeps are stored, or None for all.
-
-    Parameters
-    ----------
-    weights, n_neighbors, n_jobs
-        As in :func:`keep_strongest`, but in canonical format.
 
     Returns
     -------

@@ -6,8 +6,9 @@
         problem                          E, its gradient and parts of its Hessian (problem.py);
                                          each direction says which parts it needs
         direction   B P = −G             gradient, fixed point, diagonal Hessian, conjugate
-                                         gradients, L-BFGS, spectral, SD−, spectral L-BFGS,
-                                         momentum, spectral momentum
+                                         gradients, L-BFGS, spectral, spectral gradient, SD−,
+                                         SD with a diagonal, spectral L-BFGS, momentum,
+                                         spectral momentum
         × step      X ← X + αP           backtracking, strong Wolfe, fixed
     homotopy(problem_at, lams, X0, …)    the same along an increasing λ
     run_schedule(schedule, …)            both, and any other stages (schedule.py, loop.py)
@@ -38,8 +39,8 @@ A homotopy from weak to strong repulsion (here: from soft to stiff springs), one
 >>> [round(r.value, 2) for r in path.results] == sorted(round(r.value, 2) for r in path.results)
 True
 
-A new direction is a :class:`Direction` whose ``start`` returns a :class:`Descent`; a new step is a
-:class:`Step`; a new rule for stopping is a :class:`Stop`. Nothing else needs to change.
+A new direction is a :class:`Direction` that proposes, or whose :class:`Descent` does; a new step is
+a :class:`Step`; a new rule for stopping is a :class:`Stop`. Nothing else needs to change.
 """
 
 from closeknit.minimize.directions import (
@@ -51,12 +52,13 @@ from closeknit.minimize.directions import (
     FixedPoint,
     Gradient,
     Momentum,
+    SpectralDiagonal,
     SpectralDirection,
+    SpectralGradient,
     SpectralLBFGS,
     SpectralMinus,
     SpectralMomentum,
     resolve_direction,
-    resolve_step,
 )
 from closeknit.minimize.loop import run_schedule
 from closeknit.minimize.problem import (
@@ -66,11 +68,20 @@ from closeknit.minimize.problem import (
     Problem,
     Springs,
 )
+from closeknit.minimize.rate import convergence_rate
 from closeknit.minimize.recipes import homotopy, minimize
 from closeknit.minimize.results import History, Path, Result, State, StopReason
 from closeknit.minimize.schedule import Convergence, Schedule, Stage, Stop, log_spaced
-from closeknit.minimize.steps import Backtracking, FixedStep, Line, LineSearch, Sample, Step
-from closeknit.minimize.wolfe import StrongWolfe
+from closeknit.minimize.steps import (
+    Backtracking,
+    FixedStep,
+    Line,
+    LineSearch,
+    Sample,
+    Step,
+    StrongWolfe,
+    resolve_step,
+)
 
 __all__ = [
     "LBFGS",
@@ -95,7 +106,9 @@ __all__ = [
     "Result",
     "Sample",
     "Schedule",
+    "SpectralDiagonal",
     "SpectralDirection",
+    "SpectralGradient",
     "SpectralLBFGS",
     "SpectralMinus",
     "SpectralMomentum",
@@ -106,6 +119,7 @@ __all__ = [
     "Stop",
     "StopReason",
     "StrongWolfe",
+    "convergence_rate",
     "homotopy",
     "log_spaced",
     "minimize",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from functools import partial
 from itertools import filterfalse
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from closeknit.linalg import inner, norm
 from closeknit.minimize.problem import Array, Problem
 from closeknit.minimize.steps import Backtracking, Step
 
-__all__ = ["Descent", "Direction"]
+__all__ = ["DIRECTIONS", "Descent", "Direction", "resolve_direction"]
 
 #: What a direction needs of a problem, as a protocol.
 P = TypeVar("P", bound=Problem)
@@ -28,22 +27,37 @@ _CAPABILITIES = (
 )
 
 
-class Descent(ABC, Generic[P]):
+#: Names of the directions; those of one's own may have one as well.
+DIRECTIONS: dict[str, type[Direction[Any]]] = {}
+
+
+class Descent(Generic[P]):
     """A direction at work on one problem, B P = −G with a positive definite B.
 
-    Derived classes propose; this class promises that what comes out goes downhill.
+    What it proposes is what the direction proposes; derived classes have a memory. This class
+    promises that what comes out goes downhill.
+
+    Parameters
+    ----------
+    problem : Problem
+    rule : Direction
+    X : ndarray of shape (n_samples, n_components)
+        Where the run begins.
     """
 
-    def __init__(self, problem: P) -> None:
-        self.problem = problem
+    def __init__(self, problem: P, rule: Any, X: Array) -> None:
+        self.problem, self.rule = problem, rule
 
-    @abstractmethod
     def propose(self, X: Array, gradient: Array) -> Array:
         """Return the direction at X; called once for every accepted X, or again after a reset."""
+        return self.rule.propose(self.problem, X, gradient)
 
     def reset(self) -> bool:
         """Forget what earlier iterations taught; return whether there was anything to forget."""
         return False
+
+    def observe(self, value: float) -> None:
+        """Learn what the objective is after a step that was not chosen by it."""
 
     def follow(self, problem: P) -> None:
         """Go on with the same problem at another λ: what depends on E⁺ only is kept."""
@@ -52,28 +66,26 @@ class Descent(ABC, Generic[P]):
 
     def step_towards(self, X: Array, gradient: Array) -> Array:
         """Return a descent direction at X, where E has this gradient."""
-        direction = self.propose(X, gradient)
-        if not _descends(direction, gradient) and self.reset():
+        for _ in range(2):
             direction = self.propose(X, gradient)
-        if not _descends(direction, gradient):
-            length = norm(gradient)
-            return -gradient / length if length > 0.0 else -gradient
-        return direction
+            slope = inner(direction, gradient)  # which no NaN or inf leaves negative and finite
+            if np.isfinite(slope) and slope < 0.0 and np.isfinite(direction).all():
+                return direction
+            if not self.reset():
+                break
+        length = norm(gradient)
+        return -gradient / length if length > 0.0 else -gradient
 
 
-def _descends(direction: Array, gradient: Array) -> bool:
-    """Whether the slope is negative and finite, which no NaN or inf in `direction` leaves so."""
-    slope = inner(direction, gradient)
-    return np.isfinite(slope) and slope < 0.0 and bool(np.isfinite(direction).all())
-
-
-class Direction(ABC, Generic[P]):
+class Direction(Generic[P]):
     """A way to choose search directions; use one of the classes derived from it.
 
-    Each carries its own defaults, as attributes of its class.
+    Each carries its own defaults, as attributes of its class, and may give itself a name.
 
     Attributes
     ----------
+    descent : type of Descent
+        What works by it during a run: its memory.
     needs : tuple of str
         Methods that a problem must have.
     natural_step : bool
@@ -94,12 +106,9 @@ class Direction(ABC, Generic[P]):
     --------
     A direction of one's own, the gradient over a guess of the curvature:
 
-    >>> from closeknit.minimize import Descent, Direction, Springs, minimize
+    >>> from closeknit.minimize import Direction, Springs, minimize
     >>> class Damped(Direction):
-    ...     def start(self, problem, X):
-    ...         return DampedDescent(problem)
-    >>> class DampedDescent(Descent):
-    ...     def propose(self, X, gradient):
+    ...     def propose(self, problem, X, gradient):
     ...         return -gradient / 10
     >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
     >>> minimize(springs, [[5.0], [5.0]], direction=Damped()).X.round(2)
@@ -107,6 +116,7 @@ class Direction(ABC, Generic[P]):
            [1.8]])
     """
 
+    descent: ClassVar[type[Descent[Any]]] = Descent
     needs: ClassVar[tuple[str, ...]] = ("value_and_gradient",)
     natural_step: ClassVar[bool] = True
     preferred_step: ClassVar[Step] = Backtracking()
@@ -120,6 +130,11 @@ class Direction(ABC, Generic[P]):
         (3.0, 30),
         (1.5, 30),
     )
+
+    def __init_subclass__(cls, name: str | None = None) -> None:
+        super().__init_subclass__()
+        if name is not None:
+            DIRECTIONS[name] = cls
 
     def check(self, problem: object) -> None:
         """Explain in one sentence what a problem lacks for this direction, if anything.
@@ -144,6 +159,29 @@ class Direction(ABC, Generic[P]):
             f"{type(self).__name__} needs {words[0]}; this problem offers {words[1]}; {advice}"
         )
 
-    @abstractmethod
     def start(self, problem: P, X: Array) -> Descent[P]:
         """Prepare for a run from X: factorise, allocate."""
+        return self.descent(problem, self, X)
+
+    def propose(self, problem: P, X: Array, gradient: Array) -> Array:
+        """Return the direction at X, where nothing has to be remembered."""
+        raise NotImplementedError(f"{type(self).__name__} proposes nothing")
+
+
+def resolve_direction(direction: str | Direction[Any]) -> Direction[Any]:
+    """Turn a name into a direction.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import resolve_direction
+    >>> resolve_direction("spectral")
+    SpectralDirection(n_neighbors=None, solver='auto', refresh=None, random_state=0, n_jobs=-1)
+    """
+    if isinstance(direction, Direction):
+        return direction
+    if direction in DIRECTIONS:
+        return DIRECTIONS[direction]()
+    raise ValueError(
+        f"unknown direction {direction!r}; use {', '.join(map(repr, DIRECTIONS))} "
+        "or an object such as closeknit.minimize.SpectralDirection(n_neighbors=7)"
+    )

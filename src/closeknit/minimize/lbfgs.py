@@ -4,23 +4,71 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from closeknit.linalg import inner, norm
-from closeknit.minimize.attractive import AttractiveSolver
 from closeknit.minimize.descent import Descent, Direction, P
 from closeknit.minimize.problem import Array, AttractiveProblem, Problem
-from closeknit.minimize.spectral import SpectralDirection
-from closeknit.minimize.steps import Step
-from closeknit.minimize.wolfe import StrongWolfe
+from closeknit.minimize.spectral import SpectralDescent, SpectralDirection
+from closeknit.minimize.steps import Step, StrongWolfe
 
 __all__ = ["LBFGS", "SpectralLBFGS"]
 
 
+class _LBFGSDescent(Descent[P]):
+    """L-BFGS at work; derived classes may bring a better H₀ than the identity."""
+
+    def __init__(self, problem: P, rule: Any, X: Array) -> None:
+        super().__init__(problem, rule, X)
+        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=rule.memory)  # s, y, 1/⟨s, y⟩
+        self._previous: tuple[Array, Array] | None = None  # X, gradient
+
+    def reset(self) -> bool:
+        """Forget the pairs."""
+        had_memory = len(self._pairs) > 0
+        self._pairs.clear()
+        self._previous = None
+        return had_memory
+
+    def initial(self, gradient: Array) -> Array:
+        """Apply H₀, up to a scale; before the first pair the scale is a move of unit length."""
+        return gradient if self._pairs else gradient / norm(gradient)
+
+    def propose(self, X: Array, gradient: Array) -> Array:
+        """Learn from the last move s = ΔX, y = ΔG, and return −H·G.
+
+        By the two-loop recursion (Nocedal and Wright 2006, algorithm 7.4). H₀ is known up to a
+        scale γ, which is chosen here as ⟨s, y⟩ / ⟨y, H₀y⟩ of the last pair: with H₀ = I that is the
+        usual L-BFGS scaling.
+        """
+        if self._previous is not None:
+            s, y = X - self._previous[0], gradient - self._previous[1]
+            curvature = inner(s, y)
+            if curvature > 1e-10 * norm(s) * norm(y):  # clearly positive
+                self._pairs.append((s, y, 1.0 / curvature))
+        self._previous = (X, gradient)
+        q = gradient.copy()
+        shares = []
+        for s, y, rho in reversed(self._pairs):
+            share = rho * inner(s, q)
+            q -= share * y
+            shares.append(share)
+        if self._pairs:
+            _, y, rho = self._pairs[-1]
+            # Both at once, because a factor is read from memory for each solve.
+            r, scaled = np.split(self.initial(np.hstack([q, y])), 2, axis=1)
+            r = r / (rho * inner(y, scaled))
+        else:
+            r = self.initial(q)
+        for (s, y, rho), share in zip(self._pairs, reversed(shares), strict=True):
+            r += (share - rho * inner(y, r)) * s
+        return -r
+
+
 @dataclass(frozen=True)
-class LBFGS(Direction[Problem]):
+class LBFGS(Direction[Problem], name="lbfgs"):
     """Limited-memory BFGS with the last `memory` curvature pairs.
 
     Parameters
@@ -39,72 +87,25 @@ class LBFGS(Direction[Problem]):
 
     memory: int = 100
 
+    descent: ClassVar[type[_LBFGSDescent[Any]]] = _LBFGSDescent
     preferred_step: ClassVar[Step] = StrongWolfe(c2=0.9)
 
     def __post_init__(self) -> None:
         if self.memory < 1:
             raise ValueError(f"memory={self.memory!r} must be at least 1")
 
-    def start(self, problem: Problem, X: Array) -> Descent[Problem]:
-        """Begin without any pair."""
-        return _LBFGSDescent[Problem](problem, self.memory)
 
-
-class _LBFGSDescent(Descent[P]):
-    """L-BFGS at work; derived classes may bring a better H₀ than the identity."""
-
-    def __init__(self, problem: P, memory: int) -> None:
-        super().__init__(problem)
-        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=memory)  # s, y, 1/⟨s, y⟩
-        self._previous: tuple[Array, Array] | None = None  # X, gradient
-
-    def reset(self) -> bool:
-        """Forget the pairs."""
-        had_memory = len(self._pairs) > 0
-        self._pairs.clear()
-        self._previous = None
-        return had_memory
-
+class _SpectralLBFGSDescent(_LBFGSDescent[AttractiveProblem], SpectralDescent):
     def initial(self, gradient: Array) -> Array:
-        """Apply H₀, up to a scale; before the first pair the scale is a move of unit length."""
-        return gradient if self._pairs else gradient / norm(gradient)
+        return self.hessian.solve(gradient)
 
     def propose(self, X: Array, gradient: Array) -> Array:
-        """Learn from the last move s = ΔX, y = ΔG, and return −H·G."""
-        if self._previous is not None:
-            s, y = X - self._previous[0], gradient - self._previous[1]
-            curvature = inner(s, y)
-            if curvature > 1e-10 * norm(s) * norm(y):  # clearly positive
-                self._pairs.append((s, y, 1.0 / curvature))
-        self._previous = (X, gradient)
-        return -self._apply_inverse(gradient)
-
-    def _apply_inverse(self, G: Array) -> Array:
-        """Return H·G by the two-loop recursion (Nocedal and Wright 2006, algorithm 7.4).
-
-        H₀ is known up to a scale γ, which is chosen here as ⟨s, y⟩ / ⟨y, H₀y⟩ of the last pair:
-        with H₀ = I that is the usual L-BFGS scaling.
-        """
-        q = G.copy()
-        shares = []
-        for s, y, rho in reversed(self._pairs):
-            share = rho * inner(s, q)
-            q -= share * y
-            shares.append(share)
-        if self._pairs:
-            _, y, rho = self._pairs[-1]
-            # Both at once, because a factor is read from memory for each solve.
-            r, scaled = np.split(self.initial(np.hstack([q, y])), 2, axis=1)
-            r = r / (rho * inner(y, scaled))
-        else:
-            r = self.initial(q)
-        for (s, y, rho), share in zip(self._pairs, reversed(shares), strict=True):
-            r += (share - rho * inner(y, r)) * s
-        return r
+        self.refresh(X)
+        return super().propose(X, gradient)
 
 
 @dataclass(frozen=True)
-class SpectralLBFGS(SpectralDirection):
+class SpectralLBFGS(SpectralDirection, name="spectral-lbfgs"):
     """L-BFGS whose initial inverse Hessian is the spectral direction's solve.
 
     The factor knows the attraction from the first iteration; the pairs learn the repulsion.
@@ -127,26 +128,10 @@ class SpectralLBFGS(SpectralDirection):
 
     memory: int = 100
 
+    descent: ClassVar[type[_SpectralLBFGSDescent]] = _SpectralLBFGSDescent
     preferred_step: ClassVar[Step] = StrongWolfe(c2=0.9)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.memory < 1:
             raise ValueError(f"memory={self.memory!r} must be at least 1")
-
-    def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
-        """Factorise at X, and begin without any pair."""
-        return _SpectralLBFGSDescent(problem, self.memory, self.factorize(problem, X))
-
-
-class _SpectralLBFGSDescent(_LBFGSDescent[AttractiveProblem]):
-    def __init__(self, problem: AttractiveProblem, memory: int, solver: AttractiveSolver) -> None:
-        super().__init__(problem, memory)
-        self._solver = solver
-
-    def initial(self, gradient: Array) -> Array:
-        return self._solver.solve(gradient)
-
-    def propose(self, X: Array, gradient: Array) -> Array:
-        self._solver.update(self.problem, X)
-        return super().propose(X, gradient)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closeknit.linalg import inner, norm
-from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.directions import resolve_direction, resolve_step
-from closeknit.minimize.problem import Array, Point, Problem
+from closeknit.minimize.descent import Descent, Direction, resolve_direction
+from closeknit.minimize.problem import Array, Problem
 from closeknit.minimize.results import History, Path, Result, State, StopReason
 from closeknit.minimize.schedule import Convergence, ProblemAt, Schedule, Stage, Stop
-from closeknit.minimize.steps import Line, Sample, Step
+from closeknit.minimize.steps import Line, Sample, Step, resolve_step
 from closeknit.progress import log, report
 
 __all__ = ["Callback", "run_schedule"]
@@ -78,8 +77,8 @@ def run_schedule(
         raise ValueError(f"X0 must have shape (n_samples, n_components), got {X.shape}")
     if not np.isfinite(X).all():
         raise ValueError("X0 contains NaN or infinity")
-    if not schedule.stages:
-        raise ValueError("a schedule needs at least one stage")
+    if min((stage.max_iter for stage in schedule.stages), default=-1) < 0:
+        raise ValueError("a schedule needs stages, and max_iter must be at least 0 in each")
     if time_limit is not None and not time_limit >= 0.0:
         raise ValueError(f"time_limit={time_limit!r} must be at least 0")
     chosen = resolve_direction(direction)
@@ -109,7 +108,7 @@ class _Run:
     number: int = 0  # of the stage
     lam: float | None = None
     descent: Descent[Any] | None = None
-    best: Point | None = None
+    best: Sample | None = None
     records: list[tuple[float, ...]] = field(default_factory=list)  # rows of a history
 
     def follow(self, stages: Sequence[Stage], problem_at: ProblemAt, start: Array) -> Path:
@@ -158,7 +157,7 @@ class _Run:
         best = self.best
         return Result(
             X=X0.copy() if best is None else best.X.copy(),
-            value=np.nan if best is None else best.value,
+            value=np.nan if best is None else float(best.value),
             gradient_norm=np.nan if best is None else norm(best.gradient),
             n_iter=max(0, len(self.records) - 1),
             n_evaluations=self.evaluations - evaluations,
@@ -168,13 +167,11 @@ class _Run:
         )
 
     def _descend(self, problem: Problem, stage: Stage, X0: Array) -> StopReason:
-        def evaluate(X: Array) -> Point:
+        def evaluate(X: Array) -> tuple[float, Array]:
             self.evaluations += 1
-            value, gradient = problem.value_and_gradient(X)
-            attractive, repulsive = getattr(value, "parts", (np.nan, np.nan))
-            return Point(X, float(value), gradient, attractive, repulsive)
+            return problem.value_and_gradient(X)
 
-        sample = Sample(np.nan, evaluate(X0), 0.0)
+        sample = Sample(np.nan, X0, *evaluate(X0), 0.0)
         if not sample.finite:
             raise ValueError(
                 f"the objective is not finite at X0 (its value is {sample.value}); "
@@ -188,13 +185,16 @@ class _Run:
                 return StopReason.MAX_ITER
             if self.time_limit is not None and state.seconds >= self.time_limit:
                 return StopReason.TIME_LIMIT
-            point = sample.point
             if self.descent is None:  # only now: it may have to factorise
-                self.descent = self.direction.start(problem, point.X)
+                self.descent = self.direction.start(problem, sample.X)
             for again in (False, True):
-                towards = self.descent.step_towards(point.X, point.gradient)
-                origin = Sample(0.0, point, inner(towards, point.gradient))
-                found = search.search(Line(evaluate, origin, towards))
+                # Momentum goes uphill on purpose.
+                monotone = self.direction.monotone
+                choose = self.descent.step_towards if monotone else self.descent.propose
+                towards = choose(sample.X, sample.gradient)
+                slope = inner(towards, sample.gradient)
+                origin = replace(sample, step=0.0, slope=slope)
+                found = search(Line(evaluate, origin, towards))
                 if found is not None or again or not self.descent.reset():
                     break
                 search = self.step.start(natural)
@@ -203,23 +203,25 @@ class _Run:
             sample = found
             self.iterations += 1
             state = self._accept(sample)
+            if not self.direction.monotone:
+                self.descent.observe(state.value)
             if self.callback is not None and self.callback(state):
                 return StopReason.CALLBACK
         return reason
 
     def _accept(self, sample: Sample) -> State:
         """Record an iterate; all of it or, at an interrupt, nothing."""
-        point = sample.point
-        X = point.X.view()
+        X = sample.X.view()
         X.flags.writeable = False
-        seconds, length = time.perf_counter() - self.started, norm(point.gradient)
+        seconds, length = time.perf_counter() - self.started, norm(sample.gradient)
         counts = (self.iterations, self.evaluations, seconds)
-        state = State(*counts, X, point.value, length, sample.step, self.lam, self.number)
-        if self.best is None or point.value < self.best.value or not self.direction.monotone:
-            self.best = point
+        value = float(sample.value)
+        state = State(*counts, X, value, length, sample.step, self.lam, self.number)
+        if self.best is None or value < self.best.value or not self.direction.monotone:
+            self.best = sample
         lam = np.nan if self.lam is None else self.lam
         where = (self.iterations, self.number, lam, self.evaluations, seconds)
-        values = (point.value, point.attractive, point.repulsive, length, sample.step)
-        self.records.append((*where, *values))
+        parts = getattr(sample.value, "parts", (np.nan, np.nan))
+        self.records.append((*where, value, *parts, length, sample.step))
         report("optimisation", state.iteration, self.total, state)
         return state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,15 +12,90 @@ from closeknit._threads import effective_n_jobs
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import Array, AttractiveProblem
 from closeknit.minimize.steps import FixedStep, Step
+from closeknit.progress import log
 
-if TYPE_CHECKING:
-    from closeknit.minimize.spectral_momentum import SpectralMomentum
+__all__ = ["Momentum", "MomentumDescent", "MomentumRule"]
 
-__all__ = ["Momentum", "MomentumDescent", "check_momentum"]
+_SLOWER = 0.7
+
+
+class MomentumRule(Direction[AttractiveProblem]):
+    """What momentum along any direction has in common."""
+
+    rate: float
+    momentum: float
+    max_step: float
+
+    needs: ClassVar[tuple[str, ...]] = ("value_and_gradient", "attractive_weights")
+    preferred_step: ClassVar[Step] = FixedStep()
+    monotone: ClassVar[bool] = False
+    patience: ClassVar[int] = 20
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.rate < np.inf:
+            raise ValueError(f"rate={self.rate!r} must be positive and finite")
+        if not 0.0 <= self.momentum < 1.0:
+            raise ValueError(f"momentum={self.momentum!r} must be at least 0 and below 1")
+        if not self.max_step > 0.0:
+            raise ValueError(f"max_step={self.max_step!r} must be positive")
+
+
+class MomentumDescent(Descent[AttractiveProblem]):
+    """Momentum at work; derived classes may bend the gradient first."""
+
+    def __init__(self, problem: AttractiveProblem, rule: Any, X: Array) -> None:
+        super().__init__(problem, rule, X)
+        self.rate = rule.rate
+        self.iteration = 0
+        self._velocity = np.zeros(X.shape)
+        self._gains = np.ones(len(X)) if rule.gains else None
+        self._values: list[float] = []  # at the current λ
+
+    def propose(self, X: Array, gradient: Array) -> Array:
+        """Update the velocity, which need not go downhill."""
+        rule = self.rule
+        keep = rule.early_momentum if self.iteration < rule.early else rule.momentum
+        self.iteration += 1
+        _core.momentum_step(
+            (self.rate, keep, rule.max_step),
+            rule.gain,
+            np.ascontiguousarray(gradient),
+            self._velocity,
+            self._gains,
+            effective_n_jobs(rule.n_jobs),
+        )
+        return self._velocity
+
+    def observe(self, value: float) -> None:
+        """Go on slower if the objective has risen over the last `patience` iterations.
+
+        Long after a map looks finished, the repulsion's own curvature can exceed what the rate
+        allows for, and the points start to swing: on covertype after 1,500 iterations.
+        """
+        values, window = self._values, self.rule.patience
+        values.append(value)
+        # The first iterations at a new λ may go uphill on the velocity from the one before.
+        if len(values) % window == 0 and len(values) > window and value > values[-window]:
+            self.rate *= _SLOWER
+            log("the objective has risen; the rate falls to %.2g", self.rate)
+
+    def reset(self) -> bool:
+        """Come to rest and go on slower, after a step to where the objective is not finite."""
+        moved = bool(self._velocity.any())
+        self.rate *= 0.5
+        self._velocity[:] = 0.0
+        if self._gains is not None:
+            self._gains[:] = 1.0
+        return moved
+
+    def follow(self, problem: AttractiveProblem) -> None:
+        """Keep the velocity from λ to λ."""
+        self.problem = problem
+        self._values.clear()
 
 
 @dataclass(frozen=True)
-class Momentum(Direction[AttractiveProblem]):
+class Momentum(MomentumRule, name="momentum"):
     """Let velocity build up along the gradient, with a rate per point that adapts.
 
     The classical way to train t-SNE: a step costs one evaluation, and unlike a line search it may
@@ -71,81 +146,20 @@ class Momentum(Direction[AttractiveProblem]):
 
     #: What a gain grows by, and how far.
     gain: ClassVar[tuple[float, float]] = (0.2, np.inf)
-    needs: ClassVar[tuple[str, ...]] = ("value_and_gradient", "attractive_weights")
-    preferred_step: ClassVar[Step] = FixedStep()
-    monotone: ClassVar[bool] = False
-    patience: ClassVar[int] = 20
     default_tol: ClassVar[float] = 4e-5
     exaggeration: ClassVar[tuple[tuple[float, int], ...]] = ((12.0, 30), (3.0, 30))
 
     def __post_init__(self) -> None:
-        check_momentum(self)
+        super().__post_init__()
+        if not (0.0 <= self.early_momentum < 1.0 and self.early >= 0):
+            raise ValueError(
+                f"early_momentum={self.early_momentum!r} must be at least 0 and below 1, and "
+                f"early={self.early!r} must not be negative"
+            )
 
     def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
         """Begin at rest."""
+        descent = MomentumDescent(problem, self, X)
         degree = float(problem.attractive_weights(X).sum()) / len(X)
-        rate = self.rate / degree if degree > 0.0 else self.rate
-        return MomentumDescent(problem, self, rate, X.shape)
-
-
-def check_momentum(rule: Momentum | SpectralMomentum) -> None:
-    """Refuse rates, shares and lengths that make no sense."""
-    if not 0.0 < rule.rate < np.inf:
-        raise ValueError(f"rate={rule.rate!r} must be positive and finite")
-    for name in ("momentum", "early_momentum"):
-        if not 0.0 <= getattr(rule, name) < 1.0:
-            raise ValueError(f"{name}={getattr(rule, name)!r} must be at least 0 and below 1")
-    if rule.early < 0:
-        raise ValueError(f"early={rule.early!r} must not be negative")
-    if not rule.max_step > 0.0:
-        raise ValueError(f"max_step={rule.max_step!r} must be positive")
-
-
-class MomentumDescent(Descent[AttractiveProblem]):
-    """Momentum at work; derived classes may bend the gradient first."""
-
-    def __init__(
-        self,
-        problem: AttractiveProblem,
-        rule: Momentum | SpectralMomentum,
-        rate: float,
-        shape: tuple[int, ...],
-    ) -> None:
-        super().__init__(problem)
-        self._rule = rule
-        self._rate = rate
-        self._iteration = 0
-        self._velocity = np.zeros(shape)
-        self._gains = np.ones(shape[0]) if rule.gains else None
-
-    def step_towards(self, X: Array, gradient: Array) -> Array:
-        """Return the velocity, which need not go downhill."""
-        return self.propose(X, gradient)
-
-    def propose(self, X: Array, gradient: Array) -> Array:
-        """Update the velocity."""
-        rule = self._rule
-        keep = rule.early_momentum if self._iteration < rule.early else rule.momentum
-        self._iteration += 1
-        _core.momentum_step(
-            (self._rate, keep, rule.max_step),
-            rule.gain,
-            np.ascontiguousarray(gradient),
-            self._velocity,
-            self._gains,
-            effective_n_jobs(rule.n_jobs),
-        )
-        return self._velocity
-
-    def reset(self) -> bool:
-        """Come to rest and go on slower, after a step to where the objective is not finite."""
-        moved = bool(self._velocity.any())
-        self._rate *= 0.5
-        self._velocity[:] = 0.0
-        if self._gains is not None:
-            self._gains[:] = 1.0
-        return moved
-
-    def follow(self, problem: AttractiveProblem) -> None:
-        """Keep the velocity from λ to λ."""
-        self.problem = problem
+        descent.rate /= degree if degree > 0.0 else 1.0
+        return descent

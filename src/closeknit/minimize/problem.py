@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +16,6 @@ __all__ = [
     "AttractiveProblem",
     "CurvedProblem",
     "DiagonalProblem",
-    "Point",
     "Problem",
     "Springs",
 ]
@@ -82,25 +80,6 @@ class CurvedProblem(AttractiveProblem, Protocol):
     def repulsive_curvature(self, X: Array) -> Callable[[Array], Array]:
         """Return V ↦ 8λ L^xx_{i·,i·} V, the positive semidefinite diagonal blocks at X."""
         ...
-
-
-@dataclass(frozen=True)
-class Point:
-    """Positions with what is known of the objective there.
-
-    Attributes
-    ----------
-    X, gradient : ndarray of shape (n_samples, n_components)
-    value : float
-    attractive, repulsive : float
-        E⁺ and E⁻; NaN if the problem does not tell.
-    """
-
-    X: Array
-    value: float
-    gradient: Array
-    attractive: float = float("nan")
-    repulsive: float = float("nan")
 
 
 class Springs:

@@ -7,12 +7,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from closeknit.minimize.descent import Direction
-from closeknit.minimize.directions import resolve_direction
+from closeknit.minimize.descent import Direction, resolve_direction
 from closeknit.minimize.loop import Callback, run_schedule
 from closeknit.minimize.problem import Problem
 from closeknit.minimize.results import Path, Result
-from closeknit.minimize.schedule import Convergence, ProblemAt, Schedule
+from closeknit.minimize.schedule import Convergence, ProblemAt, Schedule, Stage
 from closeknit.minimize.steps import Step
 from closeknit.progress import shown
 
@@ -42,8 +41,8 @@ def minimize(
         Start; never modified.
     direction : str or Direction, default="spectral"
         ``"gradient"``, ``"fixed-point"``, ``"diagonal-hessian"``, ``"cg"``, ``"lbfgs"``,
-        ``"spectral"``, ``"spectral-minus"``, ``"spectral-lbfgs"``, ``"momentum"``,
-        ``"spectral-momentum"``, or an object.
+        ``"spectral"``, ``"spectral-gradient"``, ``"spectral-minus"``, ``"spectral-diagonal"``,
+        ``"spectral-lbfgs"``, ``"momentum"``, ``"spectral-momentum"``, or an object.
     step : {"auto", "backtracking", "wolfe", "fixed"} or Step, default="auto"
         ``"auto"`` is what the direction prefers: strong Wolfe conditions for conjugate gradients
         and both L-BFGS, a fixed step for momentum, else backtracking.
@@ -74,7 +73,7 @@ def minimize(
     array([[1.2],
            [1.8]])
     """
-    schedule = Schedule.constant(None, max_iter)
+    schedule = Schedule((Stage(None, max_iter),))
     chosen = resolve_direction(direction)
     stop = Convergence(tol, gradient_tol, chosen.patience)
     options: dict[str, Any] = {"stop": stop, "time_limit": time_limit, "callback": callback}

@@ -187,8 +187,17 @@ class History:
 _COLUMNS = tuple(History.__dataclass_fields__)
 
 
+class _Stopped:
+    """Something that names the reason for which it ended; files hold it as a string."""
+
+    stopped_because: StopReason
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stopped_because", StopReason(self.stopped_because))
+
+
 @dataclass(frozen=True)
-class Result:
+class Result(_Stopped):
     """The outcome of a minimisation, or of one stage.
 
     Attributes
@@ -220,12 +229,9 @@ class Result:
     stopped_because: StopReason
     history: History
 
-    def __post_init__(self) -> None:
-        _name_reason(self)
-
 
 @dataclass(frozen=True)
-class Path:
+class Path(_Stopped):
     """The results of all stages of a schedule, as far as it came.
 
     Attributes
@@ -250,9 +256,6 @@ class Path:
     results: tuple[Result, ...]
     stopped_because: StopReason
 
-    def __post_init__(self) -> None:
-        _name_reason(self)
-
     @property
     def X(self) -> Array:
         """The positions after the last stage, of shape (n_samples, n_components)."""
@@ -268,8 +271,3 @@ class Path:
         """The histories of all stages in one."""
         parts = map(attrgetter(*_COLUMNS), map(attrgetter("history"), self.results))
         return History(*map(np.concatenate, zip(*parts, strict=True)))
-
-
-def _name_reason(result: Result | Path) -> None:
-    """Make the reason of a result one of ours: files hold it as a string."""
-    object.__setattr__(result, "stopped_because", StopReason(result.stopped_because))

@@ -38,7 +38,7 @@ class Stop(ABC):
     ...         return lambda state: StopReason.TOL if state.value < 5.0 else None
     >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
     >>> path = run_schedule(
-    ...     Schedule.constant(1.0), lambda lam: springs, [[5.0], [5.0]], stop=LowEnough()
+    ...     Schedule.of(1.0), lambda lam: springs, [[5.0], [5.0]], stop=LowEnough()
     ... )
     >>> path.results[-1].value < 5.0
     True
@@ -134,10 +134,6 @@ class Stage:
     restart: bool = False
     prepare: Callable[[Array], object] | None = None
 
-    def __post_init__(self) -> None:
-        if self.max_iter < 0:
-            raise ValueError(f"max_iter={self.max_iter!r} must be at least 0")
-
 
 @dataclass(frozen=True)
 class Schedule:
@@ -165,8 +161,8 @@ class Schedule:
         Examples
         --------
         >>> from closeknit.minimize import Schedule
-        >>> Schedule.of(0.5) == Schedule.constant(0.5)
-        True
+        >>> [stage.lam for stage in Schedule.of(0.5).stages]
+        [0.5]
         >>> Schedule.of([0.5, 1.0]) == Schedule.homotopy([0.5, 1.0])
         True
         """
@@ -179,11 +175,6 @@ class Schedule:
                 "numbers"
             )
         return cls((Stage(float(lam), max_iter),))
-
-    @classmethod
-    def constant(cls, lam: float | None, max_iter: int = 1000) -> Schedule:
-        """One stage at a fixed λ."""
-        return cls((Stage(lam, max_iter),))
 
     @classmethod
     def exaggerated(

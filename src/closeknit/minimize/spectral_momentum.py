@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from closeknit.linalg import ApproximateCholesky, same_weights, strongest_entries, with_data
-from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.momentum import MomentumDescent, check_momentum
+from closeknit.linalg import ApproximateCholesky, row_sums, strongest_entries, with_data
+from closeknit.minimize.momentum import MomentumDescent, MomentumRule
 from closeknit.minimize.problem import Array, AttractiveProblem
-from closeknit.minimize.steps import FixedStep, Step
 
 __all__ = ["SpectralMomentum"]
 
@@ -20,8 +18,52 @@ __all__ = ["SpectralMomentum"]
 _SAMPLED_ROWS = 4096
 
 
+class _SpectralMomentumDescent(MomentumDescent):
+    def __init__(self, problem: AttractiveProblem, rule: Any, X: Array) -> None:
+        super().__init__(problem, rule, X)
+        weights = problem.attractive_weights(X)
+        self._edges = strongest_entries(weights, rule.n_neighbors, rule.n_jobs)
+        self._sample = np.arange(0, len(X), -(-len(X) // _SAMPLED_ROWS))
+        begin, end = weights.indptr[self._sample], weights.indptr[self._sample + 1]
+        self._sampled = np.concatenate([np.arange(b, e) for b, e in zip(begin, end, strict=True)])
+        self._epsilon, self._kept = rule.stiffness, self._kept_weights(X)
+        self._factor = self._factorize(None)
+
+    def propose(self, X: Array, gradient: Array) -> Array:
+        """Update the velocity along the spectral direction, whose factor follows the weights."""
+        refresh = self.rule.refresh
+        if refresh is not None and self.iteration > 0 and self.iteration % refresh == 0:
+            epsilon, kept = self.rule.stiffness_at(self.iteration), self._kept_weights(X)
+            if epsilon != self._epsilon or not np.array_equal(kept.data, self._kept.data):
+                self._epsilon, self._kept = epsilon, kept
+                self._factor = self._factorize(self._factor)
+        direction = self._factor.solve(gradient)
+        direction *= 1.0 + self._epsilon
+        return super().propose(X, direction)
+
+    def _kept_weights(self, X: Array) -> csr_matrix:
+        """Return the strongest weights at X, scaled up to what all weights sum to."""
+        kept = self.problem.attractive_weights(X, self._edges)
+        if self._edges is None:
+            return kept
+        all_of_sample = float(self.problem.attractive_weights(X, self._sampled).data.sum())
+        kept_of_sample = float(kept[self._sample].sum())
+        scale = all_of_sample / kept_of_sample if kept_of_sample > 0.0 else 1.0
+        return with_data(kept, scale * kept.data)
+
+    def _factorize(self, like: ApproximateCholesky | None) -> ApproximateCholesky:
+        """Factorise 4 times the Laplacian of the kept weights, with ε times the degrees added."""
+        degrees = row_sums(self._kept)
+        degrees[degrees <= 0.0] = degrees.mean() or 1.0  # points without attraction move, too
+        weights = with_data(self._kept, 4.0 * self._kept.data.astype(np.float64))
+        rule = self.rule
+        return ApproximateCholesky(
+            weights, 4.0 * self._epsilon * degrees, rule.random_state, n_jobs=rule.n_jobs, like=like
+        )
+
+
 @dataclass(frozen=True)
-class SpectralMomentum(Direction[AttractiveProblem]):
+class SpectralMomentum(MomentumRule, name="spectral-momentum"):
     """Momentum along the spectral direction, with a factor that follows the map.
 
     The direction solves (4L⁺ + 4εD⁺) P = −G. With a large ε that is the fixed point iteration, in
@@ -91,10 +133,7 @@ class SpectralMomentum(Direction[AttractiveProblem]):
     gains: ClassVar[bool] = True
     #: What a gain grows by, and how far: points that swing are slowed, others hardly sped up.
     gain: ClassVar[tuple[float, float]] = (0.05, 1.5)
-    needs: ClassVar[tuple[str, ...]] = ("value_and_gradient", "attractive_weights")
-    preferred_step: ClassVar[Step] = FixedStep()
-    monotone: ClassVar[bool] = False
-    patience: ClassVar[int] = 20
+    descent: ClassVar[type[_SpectralMomentumDescent]] = _SpectralMomentumDescent
     default_tol: ClassVar[float] = 1e-4
     exaggeration: ClassVar[tuple[tuple[float, int], ...]] = (
         (12.0, 20),
@@ -104,7 +143,7 @@ class SpectralMomentum(Direction[AttractiveProblem]):
     )
 
     def __post_init__(self) -> None:
-        check_momentum(self)
+        super().__post_init__()
         for name in ("n_neighbors", "refresh"):
             number = getattr(self, name)
             if number is not None and number < 1:
@@ -120,10 +159,6 @@ class SpectralMomentum(Direction[AttractiveProblem]):
                 "be positive"
             )
 
-    def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
-        """Factorise at X, and begin at rest."""
-        return _SpectralMomentumDescent(problem, self, X)
-
     def stiffness_at(self, iteration: int) -> float:
         """Return ε after so many iterations.
 
@@ -135,54 +170,3 @@ class SpectralMomentum(Direction[AttractiveProblem]):
         """
         halvings = max(0, iteration - self.hold) / self.half_life
         return max(self.final_stiffness, self.stiffness * 0.5**halvings)
-
-
-class _SpectralMomentumDescent(MomentumDescent):
-    def __init__(self, problem: AttractiveProblem, rule: SpectralMomentum, X: Array) -> None:
-        super().__init__(problem, rule, rule.rate, X.shape)
-        self._spectral = rule
-        self._iterations = 0
-        weights = problem.attractive_weights(X)
-        self._edges = strongest_entries(weights, rule.n_neighbors, rule.n_jobs)
-        self._sample = np.arange(0, len(X), -(-len(X) // _SAMPLED_ROWS))
-        begin, end = weights.indptr[self._sample], weights.indptr[self._sample + 1]
-        self._sampled = np.concatenate([np.arange(b, e) for b, e in zip(begin, end, strict=True)])
-        self._kept = self._kept_weights(X)
-        self._epsilon = rule.stiffness
-        self._factor = ApproximateCholesky.of_graph(
-            *self._system(), rule.random_state, n_jobs=rule.n_jobs
-        )
-
-    def propose(self, X: Array, gradient: Array) -> Array:
-        """Update the velocity along the spectral direction, whose factor follows the weights."""
-        refresh = self._spectral.refresh
-        if refresh is not None and self._iterations > 0 and self._iterations % refresh == 0:
-            self._refresh(X)
-        self._iterations += 1
-        direction = self._factor.solve(gradient)
-        direction *= 1.0 + self._epsilon
-        return super().propose(X, direction)
-
-    def _refresh(self, X: Array) -> None:
-        epsilon = self._spectral.stiffness_at(self._iterations)
-        kept = self._kept_weights(X)
-        if epsilon != self._epsilon or not same_weights(kept, self._kept):
-            self._epsilon, self._kept = epsilon, kept
-            self._factor = self._factor.refreshed(*self._system())
-
-    def _kept_weights(self, X: Array) -> csr_matrix:
-        """Return the strongest weights at X, scaled up to what all weights sum to."""
-        kept = self.problem.attractive_weights(X, self._edges)
-        if self._edges is None:
-            return kept
-        all_of_sample = float(self.problem.attractive_weights(X, self._sampled).data.sum())
-        kept_of_sample = float(kept[self._sample].sum())
-        scale = all_of_sample / kept_of_sample if kept_of_sample > 0.0 else 1.0
-        return with_data(kept, scale * kept.data)
-
-    def _system(self) -> tuple[csr_matrix, Array]:
-        """Return 4 times the kept weights, and what the diagonal gets on top of their Laplacian."""
-        degrees = np.asarray(self._kept.sum(axis=1)).ravel()
-        degrees[degrees <= 0.0] = degrees.mean() or 1.0  # points without attraction move, too
-        weights = with_data(self._kept, 4.0 * self._kept.data.astype(np.float64))
-        return weights, 4.0 * self._epsilon * degrees

@@ -1,8 +1,7 @@
-"""How far to go along a direction: Armijo backtracking, or a fixed step.
+"""How far to go along a direction: Armijo backtracking, the strong Wolfe conditions, a fixed step.
 
 A step is a small frozen object; ``step.start(natural)`` gives a line search with the memory of
-one run, whose ``search`` returns the accepted sample or None if the objective falls no further.
-The strong Wolfe conditions are in wolfe.py.
+one run: a function of a line that returns an accepted sample, or None if there is none.
 """
 
 from __future__ import annotations
@@ -14,28 +13,34 @@ from dataclasses import dataclass
 import numpy as np
 
 from closeknit.linalg import inner, norm
-from closeknit.minimize.problem import Array, Point
+from closeknit.minimize.problem import Array
 
-__all__ = ["Backtracking", "FixedStep", "Line", "LineSearch", "Sample", "Step"]
+__all__ = [
+    "Backtracking",
+    "FixedStep",
+    "Line",
+    "LineSearch",
+    "Sample",
+    "Step",
+    "StrongWolfe",
+    "resolve_step",
+]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """φ(α) = E(X + αP) at one step α, with its slope φ'(α)."""
+    """Positions X + αP, and φ(α) = E(X + αP) there with its gradient and slope φ'(α)."""
 
     step: float
-    point: Point
+    X: Array
+    value: float
+    gradient: Array
     slope: float
-
-    @property
-    def value(self) -> float:
-        """φ(α)."""
-        return self.point.value
 
     @property
     def finite(self) -> bool:
         """Whether the value and the whole gradient are finite."""
-        return bool(np.isfinite(self.point.value) and np.isfinite(self.point.gradient).all())
+        return bool(np.isfinite(self.value) and np.isfinite(self.gradient).all())
 
 
 @dataclass(frozen=True)
@@ -55,14 +60,15 @@ class Line:
         P.
     """
 
-    evaluate: Callable[[Array], Point]
+    evaluate: Callable[[Array], tuple[float, Array]]
     origin: Sample
     direction: Array
 
     def at(self, step: float) -> Sample:
         """Evaluate φ and φ' at `step`."""
-        point = self.evaluate(self.origin.point.X + step * self.direction)
-        return Sample(step, point, inner(self.direction, point.gradient))
+        X = self.origin.X + step * self.direction
+        value, gradient = self.evaluate(X)
+        return Sample(step, X, value, gradient, inner(self.direction, gradient))
 
     def decreases(self, sample: Sample, sufficient: float) -> bool:
         """Whether the first Wolfe condition φ(α) ≤ φ(0) + c α φ'(0) holds, and φ really fell."""
@@ -74,7 +80,7 @@ class Line:
         """Whether a move of `length` along the line changes X and can change φ beyond rounding."""
         start = self.origin
         eps = float(np.finfo(np.float64).eps)
-        moved = length * np.abs(self.direction).max() > eps * np.abs(start.point.X).max()
+        moved = length * np.abs(self.direction).max() > eps * np.abs(start.X).max()
         return bool(moved and length * abs(start.slope) > eps * abs(start.value))
 
     def unit_step(self) -> float:
@@ -83,12 +89,8 @@ class Line:
         return 1.0 / length if length > 0.0 else 1.0
 
 
-class LineSearch(ABC):
-    """The stateful side of a :class:`Step`, for one run."""
-
-    @abstractmethod
-    def search(self, line: Line) -> Sample | None:
-        """Return an acceptable sample of the line, or None if there is none."""
+#: Returns an acceptable sample of a line, or None; it remembers what it needs to from line to line.
+LineSearch = Callable[[Line], Sample | None]
 
 
 class Step(ABC):
@@ -98,13 +100,10 @@ class Step(ABC):
     --------
     A step of one's own, always α = 0.1:
 
-    >>> from closeknit.minimize import LineSearch, Springs, Step, minimize
+    >>> from closeknit.minimize import Springs, Step, minimize
     >>> class Tenth(Step):
     ...     def start(self, natural):
-    ...         return TenthSearch()
-    >>> class TenthSearch(LineSearch):
-    ...     def search(self, line):
-    ...         return line.at(0.1)
+    ...         return lambda line: line.at(0.1)
     >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
     >>> minimize(springs, [[5.0], [5.0]], direction="gradient", step=Tenth()).X.round(2)
     array([[1.2],
@@ -160,37 +159,31 @@ class Backtracking(Step):
 
     def start(self, natural: bool) -> LineSearch:
         """Begin a run with α = 1, or with a move of unit length if that scale means nothing."""
-        return _BacktrackingSearch(self, 1.0 if natural else None)
+        trial = 1.0 if natural else None
 
+        def search(line: Line) -> Sample | None:
+            nonlocal trial
+            first = step = line.unit_step() if trial is None else trial
+            while line.resolves(step):
+                sample = line.at(step)
+                if line.decreases(sample, self.sufficient):
+                    trial = step * self._growth(line, sample) if step == first else step
+                    return sample
+                step *= self.shrink if sample.finite else 0.1
+            return None
 
-class _BacktrackingSearch(LineSearch):
-    def __init__(self, rule: Backtracking, first: float | None) -> None:
-        self._rule = rule
-        self._trial = first
-
-    def search(self, line: Line) -> Sample | None:
-        step = line.unit_step() if self._trial is None else self._trial
-        accepted_at_once = True
-        while line.resolves(step):
-            sample = line.at(step)
-            if line.decreases(sample, self._rule.sufficient):
-                growth = self._growth(line, sample) if accepted_at_once else 1.0
-                self._trial = sample.step * growth
-                return sample
-            accepted_at_once = False
-            step *= self._rule.shrink if sample.finite else 0.1
-        return None
+        return search
 
     def _growth(self, line: Line, sample: Sample) -> float:
         """Return the factor to the secant's guess of the line's minimum, from 1 to `grow`."""
         remaining = 1.0 - sample.slope / line.origin.slope
-        if remaining * self._rule.grow <= 1.0:  # also where the curvature is negative
-            return self._rule.grow
+        if remaining * self.grow <= 1.0:  # also where the curvature is negative
+            return self.grow
         return max(1.0, 1.0 / remaining)
 
 
 @dataclass(frozen=True)
-class FixedStep(Step, LineSearch):
+class FixedStep(Step):
     """Always take the same step, uphill or down; what momentum wants.
 
     Parameters
@@ -213,10 +206,122 @@ class FixedStep(Step, LineSearch):
             raise ValueError(f"step={self.step!r} must be positive and finite")
 
     def start(self, natural: bool) -> LineSearch:
-        """Begin a run; nothing is remembered."""
-        return self
+        """Begin a run: take the step, unless the objective is not finite there."""
+        return lambda line: sample if (sample := line.at(self.step)).finite else None
 
-    def search(self, line: Line) -> Sample | None:
-        """Take the step, unless the objective is not finite there."""
-        sample = line.at(self.step)
-        return sample if sample.finite else None
+
+@dataclass(frozen=True)
+class StrongWolfe(Step):
+    """Bracket and interpolate until both strong Wolfe conditions hold.
+
+    Algorithms 3.5 and 3.6 of Nocedal and Wright (2006) with cubic interpolation. If rounding leaves
+    no such step, the best step with sufficient decrease is taken.
+
+    Parameters
+    ----------
+    c1 : float, default=1e-4
+        Sufficient decrease, ``φ(α) ≤ φ(0) + c1 α φ'(0)``.
+    c2 : float, default=0.9
+        Curvature, ``|φ'(α)| ≤ c2 |φ'(0)|``; 0.9 suits L-BFGS, 0.1 conjugate gradients.
+    max_trials : int, default=25
+        Evaluations after which the best step so far is taken.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import Springs, StrongWolfe, minimize
+    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    >>> minimize(springs, [[5.0], [5.0]], direction="cg", step=StrongWolfe(c2=0.1)).X.round(2)
+    array([[1.2],
+           [1.8]])
+    """
+
+    c1: float = 1e-4
+    c2: float = 0.9
+    max_trials: int = 25
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.c1 < self.c2 < 1.0:
+            raise ValueError(f"c1={self.c1!r} and c2={self.c2!r} must satisfy 0 < c1 < c2 < 1")
+        if self.max_trials < 1:
+            raise ValueError(f"max_trials={self.max_trials!r} must be at least 1")
+
+    def start(self, natural: bool) -> LineSearch:
+        """Begin a run; without a natural scale each first trial expects the last decrease again."""
+        last: tuple[float, float] | None = None  # accepted step, slope at its start
+
+        def search(line: Line) -> Sample | None:
+            nonlocal last
+            low = origin = line.origin
+            high: Sample | None = None
+            step = 1.0
+            if not natural and last is None:
+                step = line.unit_step()
+            elif not natural and last is not None:
+                step = last[0] * float(np.clip(last[1] / origin.slope, 0.1, 10.0))
+            for _ in range(self.max_trials):
+                trial = line.at(step)
+                if not line.decreases(trial, self.c1) or trial.value >= low.value:
+                    high = trial
+                else:
+                    forward = high is None or high.step > low.step
+                    if (trial.slope >= 0.0) == forward:  # the minimum lies behind the trial
+                        high = low
+                    low = trial
+                    if abs(trial.slope) <= -self.c2 * origin.slope:
+                        break
+                if high is None:
+                    # Go on to where the secant of φ' vanishes, by a factor from 2 to 10.
+                    remaining = 1.0 - low.slope / origin.slope
+                    factor = np.clip(1.0 / remaining, 2.0, 10.0) if remaining > 0.0 else 10.0
+                    step = low.step * float(factor)
+                elif line.resolves(abs(high.step - low.step)):
+                    step = _interpolate(low, high)
+                else:
+                    break
+            if low is origin:
+                return None
+            last = low.step, origin.slope
+            return low
+
+        return search
+
+
+def _interpolate(low: Sample, high: Sample) -> float:
+    """Minimise the cubic through both samples, staying a tenth of the interval inside."""
+    width = high.step - low.step
+    share = 0.1
+    if high.finite:
+        mean = (high.value - low.value) / width
+        theta = low.slope + high.slope - 3.0 * mean
+        root = np.sqrt(max(0.0, theta * theta - low.slope * high.slope)) * np.sign(width)
+        bottom = high.slope - low.slope + 2.0 * root
+        share = 1.0 - (high.slope + root - theta) / bottom if bottom != 0.0 else 0.5
+    return low.step + width * (float(np.clip(share, 0.1, 0.9)) if np.isfinite(share) else 0.5)
+
+
+STEPS: dict[str, type[Step]] = {
+    "backtracking": Backtracking,
+    "wolfe": StrongWolfe,
+    "fixed": FixedStep,
+}
+
+
+def resolve_step(step: str | Step, preferred: Step) -> Step:
+    """Turn a name into a step; ``"auto"`` is the one that the direction prefers.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import Backtracking, resolve_step
+    >>> resolve_step("fixed", preferred=Backtracking())
+    FixedStep(step=1.0)
+    """
+    if isinstance(step, Step):
+        return step
+    if step == "auto":
+        return preferred
+    if step in STEPS:
+        return STEPS[step]()
+    raise ValueError(
+        f"unknown step {step!r}; use 'auto', {', '.join(map(repr, STEPS))} "
+        "or an object such as closeknit.minimize.Backtracking()"
+    )

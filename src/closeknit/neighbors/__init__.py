@@ -27,7 +27,7 @@ from closeknit.neighbors.dense import AllPoints, dense_sq_distances
 from closeknit.neighbors.external import EstimatorIndex
 from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
-from closeknit.neighbors.points import check_data, check_n_neighbors, check_structure, seed_of
+from closeknit.neighbors.points import check_data, check_n_neighbors, seed_of, validate_points
 from closeknit.neighbors.precomputed import PrecomputedIndex
 from closeknit.neighbors.result import Neighbors, check_answer, given_neighbors
 from closeknit.neighbors.search import find_neighbors, fit_index, make_index
@@ -45,7 +45,6 @@ __all__ = [
     "check_answer",
     "check_data",
     "check_n_neighbors",
-    "check_structure",
     "dense_sq_distances",
     "find_neighbors",
     "fit_index",
@@ -53,4 +52,5 @@ __all__ = [
     "make_index",
     "nearest_of",
     "seed_of",
+    "validate_points",
 ]

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from closeknit import _core
-from closeknit.neighbors._sketch import Sketches, rounding_margin
+from closeknit._threads import chunks
+from closeknit.neighbors._sketch import COORDINATE_BYTES, Sketches, rounding_margin
 
-__all__ = ["Cells", "assign", "group_by_cell", "make_cells", "pack"]
+__all__ = ["Cells", "assign", "count_cells", "group_by_cell", "make_cells", "pack"]
 
 _PLACES = 16  # points per panel, the width of the compiled kernel's tile
 _TASK_ROWS = 192  # queries per task: enough to reuse a cell's sketches while they are in the cache
@@ -41,10 +42,15 @@ class Cells:
     packed_centers: _core.Sketch
 
 
+def count_cells(n_samples: int) -> int:
+    """How many cells to make of so many points: about 2√n."""
+    return 1 if n_samples < _ONE_CELL else int(2 * np.sqrt(n_samples))
+
+
 def make_cells(
     sketches: Sketches, rng: np.random.Generator, n_threads: int, *, one: bool = False
 ) -> Cells:
-    """Partition sketches into about 2√n cells.
+    """Partition sketches into cells.
 
     Parameters
     ----------
@@ -60,7 +66,7 @@ def make_cells(
     """
     values = sketches.values
     n_samples = values.shape[0]
-    n_cells = 1 if one or n_samples < _ONE_CELL else int(2 * np.sqrt(n_samples))
+    n_cells = 1 if one else count_cells(n_samples)
     sample = values[np.sort(rng.choice(n_samples, min(n_samples, 48 * n_cells), replace=False))]
     centers = sample[np.sort(rng.choice(sample.shape[0], n_cells, replace=False))]
     if n_cells == 1:
@@ -72,8 +78,7 @@ def make_cells(
         centers = centers[_chain(centers)]  # neighbouring cells get neighbouring numbers
         members = assign(values, centers, n_threads)
     sq_gaps = np.empty(n_samples)
-    for start in range(0, n_samples, 4096):  # chunks, so that no float64 copy is made
-        chunk = slice(start, start + 4096)
+    for chunk in chunks(n_samples, COORDINATE_BYTES * values.shape[1]):
         gaps = values[chunk].astype(np.float64) - centers[members[chunk]]
         sq_gaps[chunk] = np.einsum("ij,ij->i", gaps, gaps)
     radii, slacks = np.zeros(n_cells), np.zeros(n_cells)

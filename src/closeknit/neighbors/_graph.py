@@ -9,8 +9,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from closeknit._threads import chunks
+from closeknit.linalg import check_structure
 from closeknit.neighbors.candidates import nearest_of, smallest_columns
-from closeknit.neighbors.points import check_structure
 
 __all__ = [
     "check_distances",

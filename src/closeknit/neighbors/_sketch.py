@@ -15,13 +15,23 @@ import numpy as np
 import numpy.typing as npt
 
 from closeknit import _core
+from closeknit._threads import chunks
 from closeknit.neighbors.points import Data, as_rows, data_scale
 
-__all__ = ["MAX_COMPONENTS", "Sketcher", "Sketches", "principal_directions", "rounding_margin"]
+__all__ = [
+    "COORDINATE_BYTES",
+    "MAX_COMPONENTS",
+    "Sketcher",
+    "Sketches",
+    "principal_directions",
+    "rounding_margin",
+]
 
 MAX_COMPONENTS = 256  # the longest sketch considered before taking all coordinates
 _SAMPLE = 4096  # rows that determine the basis; any orthonormal basis is valid, so a sample will do
 _UNIT_ROUNDOFF = 2.0**-24
+#: Working memory per coordinate while it is in float64, for chunks.
+COORDINATE_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -72,8 +82,7 @@ class Sketcher:
         with np.errstate(over="ignore"):
             if basis is None:
                 values = np.empty(X.shape, dtype=np.float32)
-                for start in range(0, X.shape[0], 4096):  # so that no float64 copy of X is made
-                    chunk = slice(start, start + 4096)
+                for chunk in chunks(X.shape[0], COORDINATE_BYTES * X.shape[1]):
                     values[chunk] = (X[chunk] - self.center) * self.scale
             else:
                 values = self._project(X, basis, n_threads)

@@ -9,22 +9,24 @@ import numpy as np
 import numpy.typing as npt
 
 from closeknit import _core
-from closeknit._threads import chunks, single_threaded_blas
+from closeknit._threads import single_threaded_blas
 from closeknit.neighbors._cells import Cells, assign, group_by_cell, make_cells, pack
 from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketcher, Sketches, rounding_margin
-from closeknit.neighbors._sketch_settings import RESIDUAL_WEIGHT, choose_settings
-from closeknit.neighbors.candidates import (
-    candidate_distances,
-    nearest_of,
-    smallest_columns,
+from closeknit.neighbors._sketch_settings import (
+    RESIDUAL_WEIGHT,
+    KnownRows,
+    cell_ranks,
+    choose_settings,
+    known_rows,
 )
+from closeknit.neighbors.candidates import nearest_of_all
 from closeknit.neighbors.points import Data, Engine, Found, as_rows
 from closeknit.progress import log, steps
 
 __all__ = ["SketchEngine"]
 
 _TASKS_PER_CALL = 64  # so that Ctrl-C is answered and progress is seen
-_CALIBRATION_ROWS = 256
+_LOSS_OF_CANDIDATES = 0.4  # of what an approximate search may miss; cells get the rest
 # Points for each direction up to which finding directions takes longer than comparing all points.
 _FEW_PER_DIRECTION = 20
 _FAR = 2.0**100  # squared norms of sketches beyond which products in float32 may overflow
@@ -95,7 +97,9 @@ class SketchEngine(Engine):
                 self._prepared = self._build(self.built_for)
         prepared = self._prepared
         if exact:
-            prepared = replace(prepared, n_candidates=n_neighbors + n_neighbors // 2 + 8)
+            # Sketches of all coordinates rank the points almost as they are.
+            spare = 0 if prepared.sketcher.basis is None else n_neighbors // 2
+            prepared = replace(prepared, n_candidates=n_neighbors + spare + 8)
         if queries is None:
             everyone = np.arange(self._points.shape[0], dtype=np.int32)
             sketches, members = prepared.sketches, prepared.cells.members
@@ -130,20 +134,13 @@ class SketchEngine(Engine):
         """Search for queries of which some are too far off for sketches: those by all distances."""
         indices = np.empty((queries.shape[0], n_neighbors), dtype=np.int32)
         sq_distances = np.empty((queries.shape[0], n_neighbors))
-        n_points = self._points.shape[0]
-        everyone = np.arange(n_points)
-        for chunk in chunks(len(far), 32 * n_points):
-            rows = far[chunk]
-            all_sq_distances = candidate_distances(
-                queries[rows],
-                self._points_for(queries),
-                np.broadcast_to(everyone, (len(rows), n_points)),
-                sq_offsets=self._sq_offsets,
-                n_threads=self._n_threads,
-            )
-            columns = smallest_columns(all_sq_distances, n_neighbors)
-            nearest = np.take_along_axis(all_sq_distances, columns, axis=1)
-            indices[rows], sq_distances[rows] = nearest_of(columns, nearest, n_neighbors)
+        indices[far], sq_distances[far] = nearest_of_all(
+            queries[far],
+            self._points_for(queries),
+            n_neighbors,
+            sq_offsets=self._sq_offsets,
+            n_threads=self._n_threads,
+        )
         near = np.setdiff1d(np.arange(queries.shape[0]), far)
         if len(near):
             indices[near], sq_distances[near] = self.search(n_neighbors, queries[near])
@@ -153,11 +150,17 @@ class SketchEngine(Engine):
         points, n_threads, recall = self._points, self._n_threads, self._target_recall
         rng = np.random.default_rng(self._seed)
         fewest = n_neighbors + n_neighbors // 4 + 8  # estimates of the nearest may be swapped
-        if points.shape[0] <= _FEW_PER_DIRECTION * min(points.shape[1], MAX_COMPONENTS):
+        # A sample may be easier than the rest, so a quarter of the allowed loss stays in reserve.
+        loss = None if recall is None else 0.75 * (1.0 - recall)
+        few = points.shape[0] <= _FEW_PER_DIRECTION * min(points.shape[1], MAX_COMPONENTS)
+        if not few or loss is not None:
+            known = known_rows(points, self._sq_offsets, n_neighbors, rng, n_threads)
+        if few:
             sketcher = Sketcher.of_all_coordinates(points)
             n_candidates = min(fewest, points.shape[0])
         else:
-            settings = choose_settings(points, n_neighbors, fewest, rng, n_threads, recall)
+            share = None if loss is None else _LOSS_OF_CANDIDATES * loss
+            settings = choose_settings(points, known, fewest, rng, n_threads, share)
             sketcher, n_candidates = settings.sketcher, settings.n_candidates
         sketches = sketcher(points, n_threads)
         # Sketches this long mean that no few directions matter; then cells do not help, either, and
@@ -179,10 +182,10 @@ class SketchEngine(Engine):
             cells,
             packed,
             n_probes=max(1, n_cells // 25),
-            n_candidates=n_neighbors + n_neighbors // 2 + 8,
+            n_candidates=n_candidates,
         )
-        if recall is not None:
-            prepared = self._calibrate(prepared, n_neighbors, n_candidates, recall, rng)
+        if loss is not None:
+            prepared = self._calibrate(prepared, known, loss)
         log(
             "%d of %d coordinates, %d of %d cells first, %d candidates per point",
             sketches.values.shape[1],
@@ -193,36 +196,43 @@ class SketchEngine(Engine):
         )
         return prepared
 
-    def _calibrate(
-        self,
-        prepared: _Prepared,
-        n_neighbors: int,
-        n_candidates: int,
-        target_recall: float,
-        rng: np.random.Generator,
-    ) -> _Prepared:
-        """Look into more cells, and rank more candidates, until a sample has the wanted recall."""
+    def _calibrate(self, prepared: _Prepared, known: KnownRows, loss: float) -> _Prepared:
+        """Look into more cells, and rank more candidates, until the known rows lose few enough."""
         n_samples, n_cells = self._points.shape[0], prepared.cells.centers.shape[0]
-        sample = np.sort(rng.choice(n_samples, min(n_samples, _CALIBRATION_ROWS), replace=False))
-        rows, members = self._points[sample], prepared.cells.members[sample]
-        sketches = Sketches(prepared.sketches.values[sample], prepared.sketches.sq_norms[sample])
-        own = sample.astype(np.int32)
-        n_nearest = min(n_neighbors, n_samples - 1)
-        last = self._run(prepared, rows, sketches, members, own, n_nearest, True)[1][:, -1:]
-        # A sample may be easier than the rest; a quarter of the allowed loss stays in reserve.
-        wanted = target_recall + 0.25 * (1.0 - target_recall)
-        n_probes = max(1, n_cells // 64)
+        rows = known.rows
+        sketches = Sketches(prepared.sketches.values[rows], prepared.sketches.sq_norms[rows])
+        centers = prepared.cells.centers.astype(np.float64)
+        distances = 0.5 * np.einsum("ij,ij->i", centers, centers) - sketches.values @ centers.T
+        ranks = np.sort(cell_ranks(distances, prepared.cells.members[known.neighbors]), axis=None)
+
+        def cells_for(missed: float) -> int:
+            return int(ranks[min(ranks.size - 1, int((1.0 - missed) * ranks.size))]) + 1
+
+        missed = 0.8 * loss
+        trial = replace(prepared, n_probes=cells_for(missed))
         while True:
-            trial = replace(prepared, n_probes=n_probes, n_candidates=n_candidates)
-            found = self._run(trial, rows, sketches, members, own, n_nearest, False)[1]
-            recall = float(np.mean(found <= last))
-            if recall >= wanted or (n_probes == n_cells and n_candidates == n_samples):
-                log("recall %.4f on %d rows", recall, len(sample))
+            found = self._run(
+                trial,
+                self._points[rows],
+                sketches,
+                prepared.cells.members[rows],
+                rows,
+                known.neighbors.shape[1],
+                False,
+            )[1]
+            lost = 1.0 - float(np.mean(found <= known.last))
+            complete = trial.n_probes == n_cells and trial.n_candidates == n_samples
+            if lost <= loss or complete:
+                log("recall %.4f on %d rows", 1.0 - lost, len(rows))
                 return trial
-            if n_probes < n_cells:
-                n_probes = min(n_cells, n_probes + max(1, n_probes // 3))
+            outside = float(np.mean(ranks >= trial.n_probes))
+            if outside > (1.0 - _LOSS_OF_CANDIDATES) * lost and trial.n_probes < n_cells:
+                missed *= 0.7
+                more = max(cells_for(missed), trial.n_probes + 1)
+                trial = replace(trial, n_probes=min(n_cells, more))
             else:
-                n_candidates = min(n_samples, n_candidates + n_candidates // 2)
+                more = trial.n_candidates + trial.n_candidates // 4
+                trial = replace(trial, n_candidates=min(n_samples, more))
 
     def _run(
         self,

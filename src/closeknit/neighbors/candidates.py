@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from closeknit import _core
-from closeknit.neighbors.points import Data, as_rows
+from closeknit._threads import chunks
+from closeknit.neighbors.points import Data, Found, as_rows
 
-__all__ = ["candidate_distances", "nearest_of", "smallest_columns"]
+__all__ = ["candidate_distances", "nearest_of", "nearest_of_all", "smallest_columns"]
 
 
 def candidate_distances(
@@ -111,6 +112,55 @@ def nearest_of(
         np.take_along_axis(indices, order, axis=1),
         np.take_along_axis(sq_distances, by_distance, axis=1),
     )
+
+
+def nearest_of_all(
+    queries: Data,
+    points: Data,
+    n_neighbors: int,
+    self_indices: npt.NDArray[np.integer[Any]] | None = None,
+    *,
+    sq_offsets: npt.NDArray[np.float64] | None = None,
+    n_threads: int = 1,
+) -> Found:
+    """Find each query's nearest points by its distances to all of them, for a few queries.
+
+    Parameters
+    ----------
+    queries, points, sq_offsets, n_threads
+        As in :func:`candidate_distances`.
+    n_neighbors : int
+    self_indices : (n_queries,) array, optional
+        The point that each query leaves out.
+
+    Returns
+    -------
+    indices, sq_distances : (n_queries, n_neighbors) arrays
+        Sorted by (distance, index).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> nearest_of_all(X[:2], X, 1, np.array([0, 1]))
+    (array([[1],
+           [0]]), array([[1.],
+           [1.]]))
+    """
+    n_queries, n_points = queries.shape[0], points.shape[0]
+    indices = np.empty((n_queries, n_neighbors), dtype=np.int64)
+    sq_distances = np.empty((n_queries, n_neighbors))
+    everyone = np.arange(n_points)
+    for rows in chunks(n_queries, 32 * n_points):
+        all_of_them = np.broadcast_to(everyone, (rows.stop - rows.start, n_points))
+        distances = candidate_distances(
+            queries[rows], points, all_of_them, sq_offsets=sq_offsets, n_threads=n_threads
+        )
+        own = None if self_indices is None else self_indices[rows]
+        columns = smallest_columns(distances, n_neighbors + (own is not None))
+        nearest = np.take_along_axis(distances, columns, axis=1)
+        indices[rows], sq_distances[rows] = nearest_of(columns, nearest, n_neighbors, own)
+    return indices, sq_distances
 
 
 def smallest_columns(

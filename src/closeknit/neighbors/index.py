@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from closeknit._threads import effective_n_jobs
 from closeknit.neighbors._duplicates import DuplicateGroups, find_duplicates, first_equal_rows
+from closeknit.neighbors._outliers import set_outliers_aside
 from closeknit.neighbors._sketch_engine import SketchEngine
 from closeknit.neighbors._sparse import SparseEngine
 from closeknit.neighbors._tree import TreeEngine
@@ -21,6 +22,7 @@ from closeknit.neighbors.points import (
     check_data,
     check_n_neighbors,
     data_scale,
+    in_float32_if_exact,
     seed_of,
 )
 from closeknit.neighbors.result import Neighbors
@@ -69,6 +71,15 @@ class _EuclideanIndex(ABC):
     def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
         """Return what searches the points, adding an offset to each squared distance."""
 
+    def _sketch_engine(self, points: Data, sq_offsets: Offsets, *how: Any) -> Engine:
+        """Return a search by sketches, which outliers do not slow down."""
+        if sq_offsets is not None:
+            return SketchEngine(points, sq_offsets, *how)
+        n_threads = effective_n_jobs(self.n_jobs)
+        return set_outliers_aside(
+            points, self._scale, n_threads, lambda others: SketchEngine(others, None, *how)
+        )
+
     def fit(self, X: Any) -> Self:
         """Take the points among which to search.
 
@@ -82,7 +93,7 @@ class _EuclideanIndex(ABC):
         """
         to_points = GEOMETRIES[self.metric].to_points
         X = check_data(X)
-        self.points_ = X if to_points is None else to_points(X)
+        self.points_ = in_float32_if_exact(X if to_points is None else to_points(X))
         with shown(self.verbose):
             self.restore_state()
         return self
@@ -245,7 +256,7 @@ class ExactIndex(_EuclideanIndex):
             log("exact search by a k-d tree, %d points", points.shape[0])
             return TreeEngine(points, n_threads)
         log("exact search by sketches, %d points", points.shape[0])
-        return SketchEngine(points, sq_offsets, None, 0, n_threads)
+        return self._sketch_engine(points, sq_offsets, None, 0, n_threads)
 
 
 class ApproximateIndex(_EuclideanIndex):
@@ -327,7 +338,7 @@ class ApproximateIndex(_EuclideanIndex):
             return SparseEngine(points, sq_offsets, self._scale, n_threads)
         log("approximate search, recall %g, %d points", self.target_recall, n_samples)
         recall, built_for = self.target_recall, self.built_for_
-        return SketchEngine(points, sq_offsets, recall, self.seed_, n_threads, built_for)
+        return self._sketch_engine(points, sq_offsets, recall, self.seed_, n_threads, built_for)
 
     def _result(self, indices: Any, sq_distances: Any) -> Neighbors:
         self.built_for_ = getattr(self._engine, "built_for", 0)

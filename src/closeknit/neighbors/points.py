@@ -10,6 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from closeknit import _core
+from closeknit._threads import chunks
+from closeknit.linalg import check_structure
 
 __all__ = [
     "Data",
@@ -18,9 +20,10 @@ __all__ = [
     "as_rows",
     "check_data",
     "check_n_neighbors",
-    "check_structure",
     "data_scale",
+    "in_float32_if_exact",
     "seed_of",
+    "validate_points",
 ]
 
 Data: TypeAlias = Any  # an (n_samples, n_features) array or CSR matrix of float32 or float64
@@ -74,58 +77,36 @@ def check_data(X: Any, n_features: int | None = None) -> Data:
     return X
 
 
-def check_structure(X: Any) -> None:
-    """Refuse arrays with masked entries, and sparse matrices whose indices lead nowhere.
-
-    Compiled code trusts the structure of a sparse matrix, SciPy's as well as ours, so this comes
-    before anything else is done with it.
+def validate_points(estimator: Any, X: Any, **options: Any) -> Any:
+    """Check the data of an estimator: dense or sparse rows, in single or double precision.
 
     Parameters
     ----------
-    X : object
-        Anything; only masked arrays and sparse matrices in CSR, CSC or COO format are looked at.
+    estimator : estimator
+        Learns the number and the names of features, or is asked for them if `reset` is False.
+    X : array-like, DataFrame or sparse matrix
+    **options
+        Of `sklearn.utils.validation.validate_data`.
+
+    Returns
+    -------
+    array or CSR matrix
 
     Examples
     --------
-    >>> from scipy.sparse import csr_matrix
-    >>> from closeknit.neighbors import check_structure
-    >>> damaged = csr_matrix([[0.0, 1.0], [1.0, 0.0]])
-    >>> damaged.indices[0] = 7
-    >>> check_structure(damaged)
-    Traceback (most recent call last):
-        ...
-    ValueError: the sparse matrix of shape (2, 2) is damaged: column indices go up to 7
+    >>> from sklearn.base import BaseEstimator
+    >>> from closeknit.neighbors import validate_points
+    >>> validate_points(BaseEstimator(), [[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
     """
-    if np.ma.is_masked(X):
-        raise ValueError(
-            "the array has masked entries, whose values are not known; fill them in, or drop the "
-            "rows or columns that hold them"
-        )
-    kind = X.format if sp.issparse(X) else ""
-    problem = None
-    if kind in ("csr", "csc"):
-        n_rows = X.shape[kind == "csc"]
-        lengths = np.diff(X.indptr)
-        if len(X.indptr) != n_rows + 1 or X.indptr[0] != 0 or (lengths < 0).any():
-            problem = "its index pointers do not ascend from 0"
-        elif X.indptr[-1] > min(len(X.indices), len(X.data)):
-            problem = f"{X.indptr[-1]} entries are announced, {len(X.indices)} are there"
-        else:
-            names = ("row", "column")[:: -1 if kind == "csr" else 1]
-            problem = _out_of_range(X.indices, X.shape[kind == "csr"], names[0])
-    elif kind == "coo":
-        problem = _out_of_range(X.row, X.shape[0], "row")
-        problem = problem or _out_of_range(X.col, X.shape[1], "column")
-    if problem:
-        raise ValueError(f"the sparse matrix of shape {X.shape} is damaged: {problem}")
+    from sklearn.utils.validation import validate_data
 
-
-def _out_of_range(indices: Any, bound: int, name: str) -> str | None:
-    if len(indices) and int(indices.min()) < 0:
-        return f"{name} indices go down to {indices.min()}"
-    if len(indices) and int(indices.max()) >= bound:
-        return f"{name} indices go up to {indices.max()}"
-    return None
+    check_structure(X)
+    # In C order: sums in the order of memory would give a frame of columns other bits than the same
+    # array of rows.
+    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", **options}
+    return validate_data(estimator, X, **options)
 
 
 def data_scale(X: Data, *, refuse: bool = True) -> float:
@@ -167,6 +148,28 @@ def data_scale(X: Data, *, refuse: bool = True) -> float:
             "underflow; multiply the data by a constant"
         )
     return float(2.0 ** np.clip(-np.frexp(largest)[1], -500, 500))
+
+
+def in_float32_if_exact(X: Data) -> Data:
+    """Return dense points in float32 where that loses nothing, as with counts and pixels.
+
+    Searching takes half the memory then, and distances are still added up in float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [in_float32_if_exact(np.array([[x]])).dtype.name for x in (0.5, 0.1)]
+    ['float32', 'float64']
+    """
+    if sp.issparse(X) or X.dtype == np.float32:
+        return X
+    rounded = np.empty(X.shape, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        for chunk in chunks(X.shape[0], 16 * X.shape[1]):
+            rounded[chunk] = X[chunk]
+            if (rounded[chunk] != X[chunk]).any():
+                return X
+    return rounded
 
 
 def check_n_neighbors(n_neighbors: Any, n_samples: int, *, exclude_self: bool) -> int:

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
+from closeknit.linalg import check_structure
 from closeknit.neighbors import _graph
-from closeknit.neighbors.points import check_n_neighbors, check_structure
+from closeknit.neighbors.points import check_n_neighbors
 from closeknit.neighbors.result import Neighbors
 
 __all__ = ["PrecomputedIndex"]

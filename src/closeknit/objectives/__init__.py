@@ -2,9 +2,9 @@
 
 ::
 
-    ElasticEmbedding, EpanechnikovEmbedding, TElasticEmbedding   E⁻ = Σ w⁻ K
-    SymmetricSNE, TSNE                                           E⁻ = log Σ K
-    SNE                                                          E⁻ = Σ_n log Σ_m K
+    ElasticEmbedding, TElasticEmbedding   E⁻ = Σ w⁻ K
+    SymmetricSNE, TSNE                    E⁻ = log Σ K
+    SNE                                   E⁻ = Σ_n log Σ_m K
 
 ``objective.at(lam)`` is what :func:`closeknit.minimize.minimize` takes. The sums over all pairs
 come from :mod:`closeknit.repulsion`.
@@ -15,7 +15,6 @@ from closeknit.objectives.normalized import TSNE, SymmetricSNE
 from closeknit.objectives.sne import SNE
 from closeknit.objectives.unnormalized import (
     ElasticEmbedding,
-    EpanechnikovEmbedding,
     TElasticEmbedding,
 )
 
@@ -25,7 +24,6 @@ __all__ = [
     "AtLambda",
     "Attraction",
     "ElasticEmbedding",
-    "EpanechnikovEmbedding",
     "Objective",
     "SymmetricSNE",
     "TElasticEmbedding",

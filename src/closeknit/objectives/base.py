@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,26 +33,21 @@ class Value(float):
 
     Histories keep the parts, so that E can be shown at one λ when λ has changed on the way.
 
-    Parameters
+    Attributes
     ----------
-    value : float
     parts : tuple of float
         E⁺ and E⁻.
 
     Examples
     --------
     >>> from closeknit.objectives import Value
-    >>> E = Value(3.0, parts=(1.0, 4.0))
+    >>> E = Value(3.0)
+    >>> E.parts = 1.0, 4.0
     >>> E + 1, E.parts
     (4.0, (1.0, 4.0))
     """
 
-    parts: tuple[float, float]
-
-    def __new__(cls, value: float, parts: tuple[float, float] = (nan, nan)) -> Self:  # noqa: D102
-        self = super().__new__(cls, value)
-        self.parts = parts
-        return self
+    parts: tuple[float, float] = (nan, nan)
 
 
 @dataclass(frozen=True)
@@ -120,14 +115,6 @@ class Attraction:
 _MANY = 20_000
 
 
-@dataclass(frozen=True)
-class _Numbered:
-    """The attraction with points numbered by their place on the map."""
-
-    order: NDArray[np.int64]
-    attraction: Attraction
-
-
 class Objective(ABC):
     """An embedding model.
 
@@ -149,6 +136,10 @@ class Objective(ABC):
     """
 
     kernel: Kernel
+    #: Whether the attractive weights are divided by their sum.
+    unit_sum: bool = False
+    #: What sums over the repulsive weights are multiplied by.
+    repulsive_scale: float = 1.0
 
     def __init__(
         self,
@@ -160,14 +151,17 @@ class Objective(ABC):
     ):
         W = check_symmetric(affinities) if check else affinities
         self.repulsion: Repulsion = ExactRepulsion(n_jobs) if repulsion is None else repulsion
-        self.weights: csr_matrix = with_data(W, self._scaled(W.data, self.repulsion.dtype))
+        data = W.data.astype(self.repulsion.dtype, copy=False)
+        if self.unit_sum:
+            if not len(data):
+                raise ValueError("affinities are all zero: no point has a neighbour")
+            total = W.data.sum(dtype=np.float64)
+            data = np.divide(W.data, total, out=np.empty_like(data), casting="same_kind")
+        self.weights: csr_matrix = with_data(W, data)
         self.attraction = Attraction(self.weights, self.kernel, n_jobs)
-        self._numbered: _Numbered | None = None
+        # The points' order on the map, and the attraction among points in that order.
+        self._numbered: tuple[NDArray[np.int64], Attraction] | None = None
         self._parts: list[tuple[NDArray[np.intp], Attraction]] = []
-
-    def _scaled(self, data: Array, dtype: type[np.floating]) -> NDArray[Any]:
-        """Attractive weights from affinities, in the precision of the repulsion."""
-        return data.astype(dtype, copy=False)
 
     @property
     def n_samples(self) -> int:
@@ -202,24 +196,7 @@ class Objective(ABC):
 
     def value_and_gradient(self, X: Array, lam: float) -> tuple[Value, Array]:
         """E(X; λ) and its gradient 4 L X."""
-        numbered = self._numbered
-        if numbered is None:
-            return self._evaluate(np.ascontiguousarray(X, dtype=np.float64), lam, self.attraction)
-        value, local = self._evaluate(X[numbered.order], lam, numbered.attraction)
-        gradient = np.empty_like(local)
-        gradient[numbered.order] = local
-        return value, gradient
-
-    def _evaluate(self, X: Array, lam: float, attraction: Attraction) -> tuple[Value, Array]:
-        gradient = np.empty(X.shape)
-        attractive = attraction.value(X, gradient)
-        sums = self.repulsion.sums(X, self.kernel)
-        repulsive = self.repulsive_value(sums.value)
-        force = self.repulsive_force(X, sums)
-        force *= lam
-        gradient += force
-        gradient *= 4.0
-        return Value(attractive + lam * repulsive, (attractive, repulsive)), gradient
+        return self.at(lam).value_and_gradient(X)
 
     def renumber(self, X: Array) -> None:
         """Number the points by their place on the map, for as long as sums are taken.
@@ -231,14 +208,19 @@ class Objective(ABC):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_components)
-            A map; with few points, or more than three components, nothing is done.
+            A map; with few points, more than three components, or repulsive weights of pairs,
+            nothing is done.
         """
-        if len(X) < _MANY or X.shape[1] > 3 or not np.isfinite(X.sum()):
+        if (
+            len(X) < _MANY
+            or X.shape[1] > 3
+            or self.repulsion.is_weighted
+            or not np.isfinite(X.sum())
+        ):
             return
         order = map_order(X)
         weights = permuted(self.weights, order, self.attraction.n_jobs)
-        attraction = Attraction(weights, self.kernel, self.attraction.n_jobs)
-        self._numbered = _Numbered(order, attraction)
+        self._numbered = order, replace(self.attraction, weights=weights)
 
     def part(self, entries: NDArray[np.intp] | None) -> Attraction:
         """Return the attraction along all edges, or along those stored at some positions."""
@@ -248,7 +230,7 @@ class Objective(ABC):
             if known is entries:
                 return attraction
         weights = take_entries(self.weights, entries, dtype=self.weights.dtype)
-        attraction = Attraction(weights, self.kernel, self.attraction.n_jobs)
+        attraction = replace(self.attraction, weights=weights)
         self._parts = [*self._parts[-1:], (entries, attraction)]
         return attraction
 
@@ -280,7 +262,24 @@ class AtLambda:
 
     def value_and_gradient(self, X: Array) -> tuple[Value, Array]:
         """E(X) and its gradient."""
-        return self.objective.value_and_gradient(X, self.lam)
+        model, X = self.objective, np.ascontiguousarray(X, dtype=np.float64)
+        order, attraction = model._numbered or (None, model.attraction)
+        if order is not None:
+            X = X[order]
+        gradient = np.empty(X.shape)
+        attractive = attraction.value(X, gradient)
+        sums = model.repulsion.sums(X, model.kernel)
+        repulsive = model.repulsive_value(sums.value)
+        force = model.repulsive_force(X, sums)
+        force *= self.lam
+        gradient += force
+        gradient *= 4.0
+        value = Value(attractive + self.lam * repulsive)
+        value.parts = attractive, repulsive
+        if order is not None:
+            local, gradient = gradient, np.empty_like(gradient)
+            gradient[order] = local
+        return value, gradient
 
     def attractive_weights(self, X: Array, entries: NDArray[np.intp] | None = None) -> csr_matrix:
         """Weights of the attractive Laplacian L⁺ at `X`, all or those stored at some positions."""

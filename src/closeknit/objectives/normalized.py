@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr
 
 from closeknit.kernels import GAUSSIAN, STUDENT, Kernel, student
@@ -23,11 +22,7 @@ class NormalizedObjective(Objective):
     The attractive weights are divided by their sum, so that they are a distribution P.
     """
 
-    def _scaled(self, data: Array, dtype: type[np.floating]) -> NDArray[Any]:
-        if not len(data):
-            raise ValueError("affinities are all zero: no point has a neighbour")
-        total = data.sum(dtype=np.float64)
-        return np.divide(data, total, out=np.empty(len(data), dtype), casting="same_kind")
+    unit_sum = True
 
     @property
     def entropy(self) -> float:
@@ -46,7 +41,7 @@ class NormalizedObjective(Objective):
 
     def new_point_repulsion(self, X: Array, lam: float) -> float:
         """λ n / S: a new point's share of E, times n/2, is Σ q (−log K) + λ (n / S) Σ K."""
-        return float(lam * self.n_samples / self.repulsion.values(X, self.kernel).sum())
+        return float(lam * len(X) / self.repulsion.values(X, self.kernel).sum())
 
     def repulsive_diagonal(self, X: Array) -> Array:
         """S''/S − (S'/S)²."""

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from closeknit.kernels import EPANECHNIKOV, GAUSSIAN, STUDENT
-from closeknit.linalg import Array
+from closeknit.kernels import GAUSSIAN, STUDENT
+from closeknit.linalg import Array, check_symmetric
 from closeknit.objectives.base import Objective
-from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
+from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion, SparseRepulsion
 
 __all__ = [
     "ElasticEmbedding",
-    "EpanechnikovEmbedding",
     "TElasticEmbedding",
     "UnnormalizedObjective",
 ]
@@ -29,8 +28,12 @@ class UnnormalizedObjective(Objective):
     ----------
     affinities : sparse matrix or array of shape (n_samples, n_samples)
         Attractive weights W⁺.
-    repulsive_weights : array of shape (n_samples, n_samples) or None, default=None
-        Repulsive weights W⁻, symmetric and non-negative; None means ones, which need no memory.
+    repulsive_weights : array, sparse matrix or None, default=None
+        Repulsive weights W⁻, symmetric and non-negative; None means those of the repulsion, which
+        are ones unless it is a :class:`~closeknit.repulsion.DistanceRepulsion`.
+    scaling : {"given", "unit"}, default="given"
+        Whether the weights are taken as they are, or divided by their sums, so that
+        Σ w⁺ = Σ w⁻ = 1. E at λ with the one is a multiple of E at λ Σ w⁺ / Σ w⁻ with the other.
     repulsion, n_jobs, check
         As in :class:`Objective`. Given weights are summed exactly.
     """
@@ -40,42 +43,49 @@ class UnnormalizedObjective(Objective):
         affinities: Any,
         *,
         repulsive_weights: ArrayLike | None = None,
+        scaling: str = "given",
         repulsion: Repulsion | None = None,
         n_jobs: int | None = -1,
         check: bool = True,
     ):
-        self._mean_weight = 1.0
+        if scaling not in ("given", "unit"):
+            raise ValueError(f"scaling={scaling!r} must be 'given' or 'unit'")
+        self.unit_sum = scaling == "unit"
         if repulsive_weights is not None:
             if repulsion is not None:
                 raise ValueError("repulsive_weights are summed exactly; leave repulsion out")
-            weights = _check_repulsive(repulsive_weights, np.shape(affinities))
-            self._mean_weight = float(weights.sum()) / (len(weights) * (len(weights) - 1))
-            repulsion = ExactRepulsion(n_jobs, weights)
+            repulsion = _weighted(repulsive_weights, np.shape(affinities), n_jobs)
         super().__init__(affinities, repulsion=repulsion, n_jobs=n_jobs, check=check)
+        n = self.weights.shape[0]
+        pairs, total = float(n * (n - 1)) or 1.0, self.repulsion.total_weight(n)
+        self.repulsive_scale = 1.0 / total if self.unit_sum and total > 0.0 else 1.0
+        # A new point's attractive weights sum to 1; those of the others to 1, or to 1/n.
+        self._new_point_weight = (n if self.unit_sum else 1) * self.repulsive_scale * total / pairs
 
     def repulsive_value(self, sums: Array) -> float:
         """Σ_n Σ_m w⁻ K."""
-        return float(sums.sum())
+        return self.repulsive_scale * float(sums.sum())
 
     def repulsive_force(self, X: Array, sums: PairSums) -> Array:
         """Σ_m w⁻ K' (x_n − x_m)."""
-        return sums.force
+        return self.repulsive_scale * sums.force if self.unit_sum else sums.force
 
     def new_point_repulsion(self, X: Array, lam: float) -> float:
-        """λ times the mean weight w⁻ of a pair."""
-        return lam * self._mean_weight
+        """λ times the mean weight w⁻ of a pair, beside attractive weights that sum to 1."""
+        return lam * self._new_point_weight
 
     def repulsive_diagonal(self, X: Array) -> Array:
         """4 Σ_m w⁻ (K' + 2 K'' (x_n − x_m)²)."""
         sums = self.repulsion.curvatures(X, self.kernel)
-        return 4.0 * (sums.slope[:, None] + 2.0 * sums.curvature)
+        return 4.0 * self.repulsive_scale * (sums.slope[:, None] + 2.0 * sums.curvature)
 
     def repulsive_blocks(self, X: Array) -> Callable[[Array], Array]:
         """Weights w⁻ K'' (x_n − x_m)²."""
         curvature = self.repulsion.curvatures(X, self.kernel).curvature
 
         def product(V: Array) -> Array:
-            return 8.0 * (curvature * V - self.repulsion.curvature_product(X, self.kernel, V))
+            moved = self.repulsion.curvature_product(X, self.kernel, V)
+            return 8.0 * self.repulsive_scale * (curvature * V - moved)
 
         return product
 
@@ -97,26 +107,6 @@ class ElasticEmbedding(UnnormalizedObjective):
     kernel = GAUSSIAN
 
 
-class EpanechnikovEmbedding(UnnormalizedObjective):
-    """The elastic embedding with a kernel of finite reach: Σ w⁺ t + λ Σ w⁻ max(0, 1 − t).
-
-    One of the models that section 1 of the partial-Hessian paper suggests. Its gradient jumps where
-    t = 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from closeknit.objectives import EpanechnikovEmbedding
-    >>> W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> value, gradient = EpanechnikovEmbedding(W).at(1.0).value_and_gradient(X)
-    >>> round(value, 6)
-    4.0
-    """
-
-    kernel = EPANECHNIKOV
-
-
 class TElasticEmbedding(UnnormalizedObjective):
     """t-EE: Σ w⁺ log(1 + t) + λ Σ w⁻ / (1 + t) with t = ‖x_n − x_m‖².
 
@@ -134,17 +124,19 @@ class TElasticEmbedding(UnnormalizedObjective):
     kernel = STUDENT
 
 
-def _check_repulsive(weights: Any, shape: tuple[int, ...]) -> Array:
-    if sparse.issparse(weights):
-        weights = weights.toarray()
-    w = np.array(weights, dtype=np.float64, order="C")
-    if w.ndim != 2 or w.shape[0] != w.shape[1]:
-        raise ValueError(f"repulsive_weights must be square, got shape {w.shape}")
-    if w.shape != shape:
-        raise ValueError(f"repulsive_weights have shape {w.shape}, affinities {shape}")
+def _weighted(weights: Any, shape: tuple[int, ...], n_jobs: int | None) -> Repulsion:
+    """Return sums with the given weights, once these are checked."""
+    is_sparse = sparse.issparse(weights)
+    w = check_symmetric(weights, "repulsive_weights") if is_sparse else np.array(weights, float)
+    if w.shape != shape or w.ndim != 2 or w.shape[0] != w.shape[1]:
+        raise ValueError(
+            f"repulsive_weights must be square and of the affinities' shape {shape}, got {w.shape}"
+        )
+    if is_sparse:
+        return SparseRepulsion(n_jobs, w)
     if not np.isfinite(w).all() or (w < 0.0).any():
         raise ValueError("repulsive_weights must be finite and not negative")
     if np.abs(w - w.T).max() > 1e-10 * w.max():
         raise ValueError("repulsive_weights must be symmetric; average them with their transpose")
     np.fill_diagonal(w, 0.0)
-    return w
+    return ExactRepulsion(n_jobs, np.ascontiguousarray(w))

@@ -4,7 +4,6 @@ Every function draws into the axes it is given, or into new ones, and returns th
 
     plot_embedding(Y, labels)        points, coloured by label or value; shaded when there are many
     plot_sigmas(Y, sigmas)           bandwidths on the data, or pixel by pixel on an image
-    plot_sigmas_by_class(sigmas, y)  bandwidths, a column for each class
     plot_affinities(W, labels)       the matrix, however large, in blocks
     plot_entropy(sq_distances, K)    a point's perplexity against β, and the bounds of the root
     plot_history(estimators)         learning curves
@@ -21,14 +20,14 @@ Colours are safe for colour-blind readers, colour maps are perceptually uniform,
 Matplotlib is changed.
 """
 
-from closeknit.plotting._colors import PALETTE, category_colors
-from closeknit.plotting._curves import curve_styles, resolve_scale
+from closeknit.plotting._axes import curve_styles, resolve_scale
+from closeknit.plotting._categories import PALETTE, category_colors
 from closeknit.plotting.affinities import plot_affinities
 from closeknit.plotting.embedding import plot_embedding
 from closeknit.plotting.entropy import plot_entropy
 from closeknit.plotting.history import plot_history
 from closeknit.plotting.path import plot_path
-from closeknit.plotting.sigmas import plot_sigmas, plot_sigmas_by_class
+from closeknit.plotting.sigmas import plot_sigmas
 from closeknit.plotting.sparsity import plot_sparsity
 
 __all__ = [
@@ -41,7 +40,6 @@ __all__ = [
     "plot_history",
     "plot_path",
     "plot_sigmas",
-    "plot_sigmas_by_class",
     "plot_sparsity",
     "resolve_scale",
 ]

@@ -1,19 +1,33 @@
-"""Axes to draw on, and legends that stay off what is drawn."""
+"""Axes to draw on, their scales, styles of curves, and legends that stay off what is drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from closeknit.plotting._categories import category_colors
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-__all__ = ["axes_for", "check_positions", "color_bar", "frame_plane", "legend_beside"]
+__all__ = [
+    "Floats",
+    "axes_for",
+    "check_positions",
+    "color_bar",
+    "curve_styles",
+    "frame_plane",
+    "legend_beside",
+    "resolve_scale",
+]
 
+Floats: TypeAlias = NDArray[np.float64]
+
+_DASHES = ("-", "--", ":", "-.")
 _ROWS = 20  # entries in one column of a legend
 
 
@@ -30,9 +44,7 @@ def axes_for(ax: Axes | None, projection: str | None = None) -> Axes:
     return pyplot.subplots(layout="constrained", subplot_kw={"projection": projection})[1]
 
 
-def check_positions(
-    positions: ArrayLike, what: str, dimensions: Sequence[int] = (2,)
-) -> NDArray[np.float64]:
+def check_positions(positions: ArrayLike, what: str, dimensions: Sequence[int] = (2,)) -> Floats:
     """Return finite positions as floats, or say what is wrong with them."""
     try:
         Y = np.asarray(positions, dtype=np.float64)
@@ -55,7 +67,7 @@ def check_positions(
     return Y
 
 
-def frame_plane(ax: Axes, Y: NDArray[np.float64]) -> None:
+def frame_plane(ax: Axes, Y: Floats) -> None:
     """Show all of the plane's points, x and y to the same scale."""
     low, high = Y.min(axis=0), Y.max(axis=0)
     # Points in one place still need an extent that floating point can tell from none.
@@ -96,3 +108,62 @@ def legend_beside(
     place = ax.get_position(original=True)
     if 0.0 < excess < 0.8 * place.width:
         ax.set_position((place.x0, place.y0, place.width - excess, place.height))
+
+
+def curve_styles(n_curves: int) -> list[dict[str, Any]]:
+    """Colours, and dashes that differ between curves whose colours are easily confused.
+
+    Parameters
+    ----------
+    n_curves : int
+
+    Returns
+    -------
+    list of dict
+        Keywords of Matplotlib's ``plot``.
+
+    Examples
+    --------
+    >>> from closeknit.plotting import curve_styles
+    >>> [style["linestyle"] for style in curve_styles(7)]
+    ['-', '-', '-', '-', '-', '-', '--']
+    """
+    colors = category_colors([str(i) for i in range(n_curves)])
+    return [
+        {"color": tuple(color), "linestyle": _DASHES[i // 6 % len(_DASHES)]}
+        for i, color in enumerate(colors)
+    ]
+
+
+def resolve_scale(name: str, scale: str, values: NDArray[Any], wide: float = 100.0) -> str:
+    """Return "linear" or "log"; for "auto" the latter if values are positive and differ widely.
+
+    Parameters
+    ----------
+    name : str
+        What the parameter is called, for messages.
+    scale : {"auto", "linear", "log"}
+    values : ndarray
+    wide : float, default=100.0
+        Ratio of the largest to the smallest value from which on "auto" is logarithmic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> resolve_scale("y_scale", "auto", np.array([1.0, 1000.0]))
+    'log'
+    >>> resolve_scale("y_scale", "auto", np.array([-1.0, 1000.0]))
+    'linear'
+    """
+    if scale not in ("auto", "linear", "log"):
+        raise ValueError(f"{name}={scale!r} is unknown; choose 'auto', 'linear' or 'log'")
+    finite = values[np.isfinite(values)]
+    positive = len(finite) > 0 and bool((finite > 0.0).all())
+    if scale == "log" and not positive:
+        raise ValueError(
+            f"{name}='log' needs positive values, but the least is "
+            f"{finite.min() if len(finite) else 'missing'}; choose 'linear'"
+        )
+    if scale == "auto":
+        return "log" if positive and finite.max() >= wide * finite.min() else "linear"
+    return scale

@@ -11,14 +11,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
-from numpy.typing import NDArray
+
+from closeknit.plotting._axes import Floats
 
 __all__ = ["Names"]
 
 _PADDING = 1.5  # pixels between two names
 
 
-def _rings(n_rings: int) -> NDArray[np.float64]:
+def _rings(n_rings: int) -> Floats:
     """Places to try: the anchor and rings around it, at distances 1, 2, …, nearest first."""
     places = [np.zeros((1, 2))]
     for ring in range(1, n_rings + 1):
@@ -50,7 +51,7 @@ class Names(Artist):
         The window extents of the names that were drawn last.
     """
 
-    def __init__(self, anchors: NDArray[np.float64], names: Sequence[str], size: float) -> None:
+    def __init__(self, anchors: Floats, names: Sequence[str], size: float) -> None:
         super().__init__()
         self.anchors = anchors
         self.names = tuple(names)
@@ -77,7 +78,7 @@ class Names(Artist):
             text.draw(renderer)
             self.boxes[name] = box.translated(*place)
 
-    def _text(self, name: str, anchor: NDArray[np.float64]) -> Text:
+    def _text(self, name: str, anchor: Floats) -> Text:
         text = Text(
             float(anchor[0]),
             float(anchor[1]),
@@ -92,14 +93,14 @@ class Names(Artist):
         text.set_path_effects([withStroke(linewidth=0.3 * self.size, foreground=ground)])
         return text
 
-    def _tie(self, start: NDArray[np.float64], end: NDArray[np.float64]) -> Line2D:
+    def _tie(self, start: Floats, end: Floats) -> Line2D:
         line = Line2D(
             *np.array([start, end]).T, color="0.35", linewidth=0.7, transform=IdentityTransform()
         )
         line.set_figure(self.get_figure())  # type: ignore[arg-type]
         return line
 
-    def _free_place(self, box: Bbox) -> NDArray[np.float64] | None:
+    def _free_place(self, box: Bbox) -> Floats | None:
         """Return the shortest shift that takes the box off all boxes so far."""
         shifts = 0.5 * box.height * _RINGS
         low, high = shifts + np.array(box.min), shifts + np.array(box.max)

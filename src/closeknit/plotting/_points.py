@@ -1,4 +1,7 @@
-"""Draw points: as dots while they are few, as a shaded image when they are many."""
+"""Draw points: as dots while they are few, as a shaded image when they are many.
+
+In each pixel of that image is the mean colour, the more opaque the more points.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +9,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import convolve
 
-from closeknit.plotting._colors import MISSING
-from closeknit.plotting._shade import shade_points
+from closeknit.plotting._axes import Floats
+from closeknit.plotting._categories import MISSING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RASTER", "dot_size", "draw_points", "jitter"]
+__all__ = ["draw_points", "jitter"]
 
 _MANY = 30_000  # from here on dots overlap so much that shading by density shows more
-RASTER = 5_000  # from here on a vector file of dots is large and slow to view
+_RASTER = 5_000  # from here on a vector file of dots is large and slow to view
 _GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
+_DPI = 200.0  # at least; figures are often saved finer than they are shown
+_FAINTEST = 0.65  # opacity of a single point, so that outliers are seen
 
 
-def jitter(n_points: int) -> NDArray[np.float64]:
+def jitter(n_points: int) -> Floats:
     """Offsets in [0, 1) that spread neighbours apart, the same in every run."""
-    offsets: NDArray[np.float64] = np.arange(n_points) * _GOLDEN_RATIO % 1.0
+    offsets: Floats = np.arange(n_points) * _GOLDEN_RATIO % 1.0
     return offsets
-
-
-def dot_size(ax: Axes, n_points: int) -> float:
-    """Area of a dot in square typographic points: all of them would cover a fifth of the axes."""
-    box = ax.get_window_extent()
-    area = box.width * box.height * (72.0 / ax.figure.dpi) ** 2
-    return float(np.clip(0.2 * area / n_points, 0.15, 36.0))
 
 
 def draw_points(
     ax: Axes,
-    Y: NDArray[np.float64],
-    colors: NDArray[np.float64],
+    Y: Floats,
+    colors: Floats,
     missing: NDArray[np.bool_],
     *,
     size: float | None = None,
@@ -56,29 +55,92 @@ def draw_points(
     size, alpha, shade
         As for :func:`closeknit.plotting.plot_embedding`.
     """
-    if size is None:
-        size = dot_size(ax, len(Y))
+    from matplotlib.colors import to_rgb
+
+    colors = np.where(missing[:, None], to_rgb(MISSING), colors)
+    if size is None:  # all of them would cover a fifth of the axes
+        box = ax.get_window_extent()
+        area = box.width * box.height * (72.0 / ax.figure.dpi) ** 2
+        size = float(np.clip(0.2 * area / len(Y), 0.15, 36.0))
     shaded = len(Y) > _MANY if shade == "auto" else bool(shade)
     if Y.shape[1] == 2 and shaded:
-        grey = np.tile(_grey(), (int(missing.sum()), 1))
-        shade_points(ax, Y[missing], grey, size, alpha, zorder=1.0)
-        shade_points(ax, Y[~missing], colors[~missing], size, alpha, zorder=2.0)
+        for zorder, those in ((1.0, missing), (2.0, ~missing)):
+            if those.any():
+                _shade(ax, Y[those], colors[those], size, alpha, zorder)
         return
     order = np.random.default_rng(0).permutation(len(Y))
     order = np.concatenate([order[missing[order]], order[~missing[order]]])
     style: dict[str, Any] = {
-        "c": np.where(missing[:, None], _grey(), colors)[order],
+        "c": colors[order],
         "s": size,
         "alpha": 0.85 if alpha is None else alpha,
         "linewidths": 0,
-        "rasterized": len(Y) > RASTER,
+        "rasterized": len(Y) > _RASTER,
     }
     if Y.shape[1] == 3:
         style["depthshade"] = False
     ax.scatter(*Y[order].T, **style)
 
 
-def _grey() -> NDArray[np.float64]:
-    from matplotlib.colors import to_rgb
+def _shade(
+    ax: Axes, Y: Floats, colors: Floats, size: float, alpha: float | None, zorder: float
+) -> None:
+    """Count points in the pixels of the axes and show the counts on a logarithmic scale."""
+    limits = (*ax.get_xlim(), *ax.get_ylim())
+    ax.apply_aspect()
+    box, dpi = ax.get_window_extent(), ax.figure.dpi
+    finer = max(1.0, _DPI / dpi)
+    shape = (max(1, round(box.height * finer)), max(1, round(box.width * finer)))
+    radius = finer * max(0.7, 0.5 * np.sqrt(size) * dpi / 72.0)  # more than a pixel on the screen
+    counts, mean = _mean_colors(Y, colors, limits, shape, _disc(radius))
+    ax.imshow(
+        np.dstack([mean, _opacity(counts, _FAINTEST if alpha is None else alpha)]),
+        extent=limits,
+        origin="lower",
+        aspect=ax.get_aspect(),
+        zorder=zorder,
+    )
 
-    return np.array(to_rgb(MISSING))
+
+def _mean_colors(
+    Y: Floats,
+    colors: Floats,
+    limits: tuple[float, float, float, float],
+    shape: tuple[int, int],
+    dot: Floats,
+) -> tuple[Floats, Floats]:
+    """Number of dots on each pixel, (height, width), and their mean colour, (height, width, 3)."""
+    x0, x1, y0, y1 = limits
+    height, width = shape
+    column = np.clip(((Y[:, 0] - x0) / (x1 - x0) * width).astype(np.intp), 0, width - 1)
+    row = np.clip(((Y[:, 1] - y0) / (y1 - y0) * height).astype(np.intp), 0, height - 1)
+    pixel = row * width + column
+    # Squares are about proportional to light, which is what mixes.
+    weights = [None, *(colors.T**2)]
+    planes = [
+        convolve(
+            np.bincount(pixel, weights=w, minlength=height * width).reshape(shape).astype(float),
+            dot,
+            mode="constant",
+        )
+        for w in weights
+    ]
+    counts = planes[0]
+    light = np.dstack(planes[1:]) / np.maximum(counts, 1e-9)[:, :, None]
+    return counts, np.sqrt(np.clip(light, 0.0, 1.0))
+
+
+def _disc(radius: float) -> Floats:
+    """How much of each pixel a dot covers, at least its own."""
+    reach = np.arange(-np.ceil(radius), np.ceil(radius) + 1)
+    distance = np.hypot(reach[:, None], reach[None, :])
+    cover: Floats = np.clip(radius + 0.5 - distance, 0.0, 1.0)
+    cover[distance == 0.0] = 1.0
+    return cover
+
+
+def _opacity(counts: Floats, faintest: float) -> Floats:
+    many = max(2.0, float(np.quantile(counts[counts > 0.0], 0.99)))
+    dense = np.clip(np.log(np.maximum(counts, 1.0)) / np.log(many), 0.0, 1.0)
+    opacity: Floats = np.minimum(counts, 1.0) * (faintest + (1.0 - faintest) * dense)
+    return opacity

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from closeknit.plotting._axes import axes_for, color_bar
+from closeknit.linalg import check_structure
+from closeknit.plotting._axes import Floats, axes_for, color_bar
 from closeknit.plotting._categories import Categories, categorize
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def plot_affinities(
 
 
 def _check_matrix(W: Any) -> sp.coo_array:
+    check_structure(W)
     matrix = sp.coo_array(W) if sp.issparse(W) else _check_dense(W)
     if 0 in matrix.shape:
         raise ValueError(f"W is empty, of shape {matrix.shape}; pass affinities of some points")
@@ -113,9 +115,7 @@ def _check_labels(labels: Any, matrix: sp.coo_array) -> Categories:
     return categorize(labels, matrix.shape[0])
 
 
-def _block_means(
-    matrix: sp.coo_array, place: NDArray[np.intp] | None, max_pixels: int
-) -> NDArray[np.float64]:
+def _block_means(matrix: sp.coo_array, place: NDArray[np.intp] | None, max_pixels: int) -> Floats:
     """Means over blocks of rows and columns; `place` is where each of them goes first."""
     row, column = (
         (matrix.row, matrix.col) if place is None else (place[matrix.row], place[matrix.col])
@@ -126,7 +126,7 @@ def _block_means(
     )
     block = of_row[row] * shape[1] + of_column[column]
     sums = np.bincount(block, weights=matrix.data, minlength=shape[0] * shape[1]).reshape(shape)
-    means: NDArray[np.float64] = sums / np.outer(np.bincount(of_row), np.bincount(of_column))
+    means: Floats = sums / np.outer(np.bincount(of_row), np.bincount(of_column))
     return means
 
 

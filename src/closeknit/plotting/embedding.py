@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closeknit.plotting._axes import (
+    Floats,
     axes_for,
     check_positions,
     color_bar,
     frame_plane,
     legend_beside,
 )
-from closeknit.plotting._categories import Categories, categorize
-from closeknit.plotting._colors import MISSING, category_colors
+from closeknit.plotting._categories import MISSING, Categories, categorize, category_colors
 from closeknit.plotting._points import draw_points, jitter
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def plot_embedding(
     return axes
 
 
-def check_values(values: ArrayLike, what: str, n_samples: int) -> NDArray[np.float64]:
+def check_values(values: ArrayLike, what: str, n_samples: int) -> Floats:
     """Return one float for each point, or say what is wrong."""
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "biuf" or numbers.shape != (n_samples,):
@@ -129,8 +129,8 @@ def check_values(values: ArrayLike, what: str, n_samples: int) -> NDArray[np.flo
 
 def draw_values(
     ax: Axes,
-    Y: NDArray[np.float64],
-    values: NDArray[np.float64],
+    Y: Floats,
+    values: Floats,
     title: str,
     *,
     colormap: str | Colormap,
@@ -150,9 +150,7 @@ def draw_values(
         color_bar(ax, scale, title)
 
 
-def _check_options(
-    Y: NDArray[np.float64], labels: Any, values: Any, names: str, shade: bool | str
-) -> None:
+def _check_options(Y: Floats, labels: Any, values: Any, names: str, shade: bool | str) -> None:
     if labels is not None and values is not None:
         raise ValueError("labels and values both give colours; pass one of them")
     if names not in _NAMES:
@@ -163,7 +161,7 @@ def _check_options(
         raise ValueError(f"shade={shade!r} is unknown; choose 'auto', True or False")
 
 
-def _frame(ax: Axes, Y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _frame(ax: Axes, Y: Floats) -> Floats:
     """Take away the ticks, which mean nothing on a map; lay points of one column along a line."""
     if Y.shape[1] == 1:
         frame_plane(ax, Y[:, [0, 0]])
@@ -185,7 +183,7 @@ def _frame(ax: Axes, Y: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _draw_labels(
     ax: Axes,
-    Y: NDArray[np.float64],
+    Y: Floats,
     categories: Categories,
     names: str,
     palette: Any,
@@ -205,9 +203,7 @@ def _draw_labels(
         _write_names(ax, Y, categories, used)
 
 
-def _add_legend(
-    ax: Axes, categories: Categories, used: NDArray[np.intp], colors: NDArray[np.float64]
-) -> None:
+def _add_legend(ax: Axes, categories: Categories, used: NDArray[np.intp], colors: Floats) -> None:
     from matplotlib.lines import Line2D
 
     entries: list[tuple[str, Any]] = [(categories.names[code], colors[code]) for code in used]
@@ -219,9 +215,7 @@ def _add_legend(
     legend_beside(ax, handles, [name for name, _ in entries], categories.title)
 
 
-def _write_names(
-    ax: Axes, Y: NDArray[np.float64], categories: Categories, used: NDArray[np.intp]
-) -> None:
+def _write_names(ax: Axes, Y: Floats, categories: Categories, used: NDArray[np.intp]) -> None:
     from closeknit.plotting._names import Names
 
     counts = np.bincount(categories.codes[categories.codes >= 0])

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit.minimize import Path
-from closeknit.plotting._axes import axes_for
-from closeknit.plotting._colors import PALETTE
-from closeknit.plotting._curves import resolve_scale
+from closeknit.plotting._axes import axes_for, resolve_scale
+from closeknit.plotting._categories import PALETTE
 from closeknit.plotting.embedding import plot_embedding
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Bandwidths, point by point, pixel by pixel and class by class."""
+"""Bandwidths, point by point and pixel by pixel."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from closeknit.plotting._axes import axes_for, check_positions, color_bar, frame_plane
-from closeknit.plotting._categories import categorize
-from closeknit.plotting._colors import MISSING
-from closeknit.plotting._points import RASTER, dot_size, jitter
+from closeknit.plotting._axes import Floats, axes_for, check_positions, color_bar, frame_plane
+from closeknit.plotting._categories import MISSING
 from closeknit.plotting.embedding import check_values, draw_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap, Normalize
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-__all__ = ["plot_sigmas", "plot_sigmas_by_class"]
+__all__ = ["plot_sigmas"]
 
 _LABELS = {"sigma": "bandwidth σ", "beta": "precision β = 1/(2σ²)"}
 
@@ -81,12 +79,7 @@ def plot_sigmas(
         with np.errstate(divide="ignore"):
             numbers = 0.5 / numbers**2
     if shape is not None:
-        pixels = _pixels(numbers, shape)
-        axes = axes_for(ax)
-        drawn = axes.imshow(pixels, cmap=_with_grey(colormap), norm=norm)
-        axes.set(xticks=[], yticks=[])
-        color_bar(axes, drawn, _LABELS[quantity])
-        return axes
+        return _draw_pixels(axes_for(ax), numbers, shape, _LABELS[quantity], colormap, norm)
     points = check_positions(coords, "coords")  # type: ignore[arg-type]
     numbers = check_values(numbers, "sigmas", len(points))
     axes = axes_for(ax)
@@ -96,85 +89,20 @@ def plot_sigmas(
     return axes
 
 
-def plot_sigmas_by_class(
-    sigmas: ArrayLike,
-    labels: ArrayLike,
-    ax: Axes | None = None,
-    *,
-    colormap: str | Colormap = "viridis",
-    size: float | None = None,
+def _draw_pixels(
+    ax: Axes, numbers: Floats, shape: Sequence[int], label: str, colormap: Any, norm: Any
 ) -> Axes:
-    """Draw the bandwidths of each class as a column of points with a bar at their median.
+    from matplotlib import colormaps
 
-    Parameters
-    ----------
-    sigmas : array-like of shape (n_samples,)
-        Bandwidths, for example ``EntropicAffinities.sigmas_``. Infinite ones count in the median,
-        but cannot be drawn.
-    labels : array-like of shape (n_samples,)
-        The class of each point, as for :func:`plot_embedding`.
-    ax : matplotlib Axes, optional
-        Where to draw; new axes by default.
-    colormap : str or Colormap, default="viridis"
-        Scaled as in `plot_sigmas`.
-    size : float, optional
-        Area of a point in square typographic points; by default it depends on their number.
-
-    Returns
-    -------
-    matplotlib Axes
-        With the names of the classes along x.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from closeknit.plotting import plot_sigmas_by_class
-    >>> ax = plot_sigmas_by_class([0.5, 0.7, 1.1], ["a", "b", "a"], ax=Figure().subplots())
-    >>> [tick.get_text() for tick in ax.get_xticklabels()]
-    ['a', 'b']
-    """
-    bandwidths = np.asarray(sigmas, dtype=np.float64)
-    if bandwidths.ndim != 1 or len(bandwidths) == 0:
-        raise ValueError(
-            "plot_sigmas_by_class needs sigmas of shape (n_samples,), at least one, "
-            f"got {bandwidths.shape}"
-        )
-    categories = categorize(labels, len(bandwidths))
-    used, columns = np.unique(categories.codes, return_inverse=True)
-    axes = axes_for(ax)
-    positions = np.arange(len(used))
-    axes.set_xlim(-0.6, len(used) - 0.4)
-    axes.scatter(
-        columns + 0.7 * (jitter(len(columns)) - 0.5),
-        bandwidths,
-        c=bandwidths,
-        cmap=colormap,
-        s=dot_size(axes, len(columns)) if size is None else size,
-        linewidths=0,
-        rasterized=len(columns) > RASTER,
-    )
-    medians = [np.median(bandwidths[columns == column]) for column in positions]
-    for color, width in (("white", 4.0), ("black", 2.0)):  # a rim lifts the bar off the points
-        axes.hlines(medians, positions - 0.4, positions + 0.4, colors=color, linewidths=width)
-    names = [*categories.names, "no label"]  # of the code -1, too
-    axes.set_xticks(positions, [names[code] for code in used])
-    axes.set_ylabel(_LABELS["sigma"])
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
-
-
-def _pixels(numbers: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np.float64]:
     height, width = tuple(shape)[:2] if len(shape) >= 2 else (0, 0)
     if numbers.size == 0 or numbers.size != height * width:
         raise ValueError(
             f"shape={tuple(shape)} has {height * width} pixels, but there are {numbers.size} "
             "sigmas; pass the height and width of the image"
         )
-    image = numbers.reshape(height, width)
-    return np.where(np.isfinite(image), image, np.nan)
-
-
-def _with_grey(colormap: str | Colormap) -> Any:
-    from matplotlib import colormaps
-
-    return colormaps.get_cmap(colormap).with_extremes(bad=MISSING)
+    image = np.where(np.isfinite(numbers), numbers, np.nan).reshape(height, width)
+    with_grey = colormaps.get_cmap(colormap).with_extremes(bad=MISSING)
+    drawn = ax.imshow(image, cmap=with_grey, norm=norm)
+    ax.set(xticks=[], yticks=[])
+    color_bar(ax, drawn, label)
+    return ax

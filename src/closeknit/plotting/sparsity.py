@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from closeknit.plotting._axes import axes_for, legend_beside
-from closeknit.plotting._curves import curve_styles, resolve_scale
+from closeknit.plotting._axes import Floats, axes_for, curve_styles, legend_beside, resolve_scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +68,7 @@ def plot_sparsity(
     return axes
 
 
-def _check_curve(name: str, curve: tuple[ArrayLike, ArrayLike]) -> NDArray[np.float64]:
+def _check_curve(name: str, curve: tuple[ArrayLike, ArrayLike]) -> Floats:
     """Return sparsities and values as two rows, sorted."""
     try:
         x, y = (np.asarray(part, dtype=np.float64) for part in curve)

@@ -21,8 +21,8 @@ __all__ = ["GridPlan", "cheapest", "plans"]
 #: Radii of close pairs that are considered, in widths of the kernel.
 _RADII = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 #: Nanoseconds on two AVX2 cores, from maps of MNIST and of mixtures of Gaussians: a node's way
-#: through Fourier space, a look at a pair, and a point's way into its cell.
-_PER_NODE, _PER_PAIR, _PER_POINT = 6.0, 0.4, 45.0
+#: through Fourier space, a look at a pair, a point's way into its cell, and one of all pairs.
+_PER_NODE, _PER_PAIR, _PER_POINT, _PER_EXACT_PAIR = 6.0, 0.4, 45.0, 0.5
 #: Cells along the longest axis, and points, with which the density of a map is estimated.
 _CELLS = {1: 64, 2: 64, 3: 24}
 _SAMPLE = 10_000
@@ -56,6 +56,10 @@ class GridPlan:
             return grid
         pairs = density * (3.0 * self.kernel.radius) ** len(self.low)
         return grid + n * (_PER_POINT + _PER_PAIR * pairs)
+
+    def is_slower_than_exact(self, n: int) -> bool:
+        """Whether all pairs are summed sooner."""
+        return self.cost(n, 0.0) > _PER_EXACT_PAIR * n * n
 
     def add_close_pairs(
         self,

@@ -23,7 +23,7 @@ _STEPS = 12
 _LANES = {3: 4, 5: 8}
 #: Nodes between the map and the kink where the kernel meets its periodic image, by degree: dividing
 #: by the splines' transform spreads the kink, for quintic splines by 0.43 from node to node.
-_CLEAR = {3: 0, 5: 8}
+_CLEAR = {3: 0, 5: 32}
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ def _coarsest(kernel: Kernel, spacings: Array, degree: int, accuracy: float) -> 
     return None
 
 
+@lru_cache(maxsize=2048)
 def pair_error(kernel: Kernel, spacing: float, degree: int) -> float:
     """Root mean square error of the force of one point on another along an axis, relative."""
     far = 4.0 * kernel.width
@@ -64,10 +65,11 @@ def pair_error(kernel: Kernel, spacing: float, degree: int) -> float:
     away = np.minimum(np.arange(n), n - np.arange(n)) * spacing
     factors = fft.rfft(kernel.K(away**2)).real / spline_transform(degree, n)[: n // 2 + 1] ** 2
     middle = n // 2
-    nodes = np.arange(n)
+    nodes = middle + np.arange(-degree, degree + 1)
     errors, forces = [], []
     for phase in np.linspace(0.0, 0.5, 5):
-        source = cardinal(degree, middle + phase - nodes)
+        source = np.zeros(n)
+        source[nodes] = cardinal(degree, middle + phase - nodes)
         potential = fft.irfft(fft.rfft(source) * factors, n)
         x = middle + phase + np.arange(1, 48) / 48.0 * far / spacing
         near = (np.floor(x)[:, None] + np.arange(-(degree // 2), degree // 2 + 2)).astype(int)

@@ -1,10 +1,13 @@
-"""Every pair, one by one: O(n²) work, O(n) memory, any number of components."""
+"""What objectives ask of the sums over all pairs, and every pair, one by one.
+
+Exact sums take O(n²) work and O(n) memory, in any number of components.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,23 +15,150 @@ from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
 from closeknit.linalg import Array
-from closeknit.repulsion._potential import Potential
-from closeknit.repulsion.base import CurvatureSums, PairSums
 
-__all__ = ["ExactRepulsion"]
+if TYPE_CHECKING:
+    from closeknit.repulsion._potential import Potential
 
-
-class _Wanted(IntEnum):
-    """What a pass over all pairs sums."""
-
-    VALUE = 0
-    FORCE = 1
-    CURVATURE = 2
-    PRODUCT = 3
+__all__ = ["CurvatureSums", "ExactRepulsion", "PairSums", "Repulsion"]
 
 
 @dataclass(frozen=True)
-class ExactRepulsion:
+class PairSums:
+    """Sums over all m ≠ n, for every point n.
+
+    Attributes
+    ----------
+    value : ndarray of shape (n_samples,)
+        Σ w K(t).
+    force : ndarray of shape (n_samples, n_components)
+        Σ w K'(t) (x_n − x_m).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.kernels import GAUSSIAN
+    >>> from closeknit.repulsion import ExactRepulsion
+    >>> sums = ExactRepulsion().sums(np.array([[0.0], [1.0]]), GAUSSIAN)
+    >>> sums.value.round(3), sums.force.round(3).ravel()
+    (array([0.368, 0.368]), array([ 0.368, -0.368]))
+    """
+
+    value: Array
+    force: Array
+
+
+@dataclass(frozen=True)
+class CurvatureSums(PairSums):
+    """The sums that the Hessian needs as well.
+
+    Attributes
+    ----------
+    value, force
+        As in :class:`PairSums`.
+    slope : ndarray of shape (n_samples,)
+        Σ w K'(t).
+    curvature : ndarray of shape (n_samples, n_components)
+        Σ w K''(t) (x_n − x_m)², coordinate by coordinate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.kernels import GAUSSIAN
+    >>> from closeknit.repulsion import ExactRepulsion
+    >>> ExactRepulsion().curvatures(np.array([[0.0], [1.0]]), GAUSSIAN).slope.round(3)
+    array([-0.368, -0.368])
+    """
+
+    slope: Array
+    curvature: Array
+
+
+class Repulsion(ABC):
+    """A way to sum a kernel over all pairs; the sums for the Hessian are exact in all of them.
+
+    Attributes
+    ----------
+    is_exact : bool
+        Whether every pair is summed, without approximation.
+    dtype : type
+        The precision that suits the accuracy of the sums, for attractive weights, too.
+    pair_weights : ndarray of shape (n_samples, n_samples) or None
+        Weights w_nm of the pairs; None means ones.
+
+    Examples
+    --------
+    >>> from closeknit.repulsion import ExactRepulsion, GridRepulsion
+    >>> ExactRepulsion().is_exact, GridRepulsion().is_exact
+    (True, False)
+    """
+
+    is_exact: bool = True
+    dtype: type[np.float32] | type[np.float64] = np.float64
+    pair_weights: Array | None = None
+    n_jobs: int | None = -1
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether pairs have weights of their own, so that the points' numbers matter."""
+        return self.pair_weights is not None
+
+    def total_weight(self, n: int) -> float:
+        """Σ w over all ordered pairs of n points."""
+        return float(n * (n - 1) if self.pair_weights is None else self.pair_weights.sum())
+
+    @abstractmethod
+    def values(self, X: Array, kernel: Kernel) -> Array:
+        """Σ_m w K(‖x_n − x_m‖²) for every n."""
+
+    @abstractmethod
+    def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
+        """Values and forces for every n; `point_weights` multiply the terms of point m."""
+
+    def curvatures(
+        self, X: Array, kernel: Kernel, point_weights: Array | None = None
+    ) -> CurvatureSums:
+        """Values, forces, slopes and curvatures for every n."""
+        return self._sum_pairs(X, kernel, point_weights, forces=True, curvatures=True)
+
+    def curvature_product(
+        self, X: Array, kernel: Kernel, V: Array, point_weights: Array | None = None
+    ) -> Array:
+        """Σ_m w K''(t) (x_n − x_m)² v_m, coordinate by coordinate."""
+        V = np.ascontiguousarray(V)
+        return self._sum_pairs(X, kernel, point_weights, vectors=V, curvatures=True).curvature
+
+    def potential(self, X: Array, kernel: Kernel) -> Potential | None:
+        """Return x ↦ Σ_m K(‖x − x_m‖²) as an object to be read anywhere; None if that is summed."""
+        return None
+
+    def _sum_pairs(
+        self,
+        X: Array,
+        kernel: Kernel,
+        point_weights: Array | None = None,
+        *,
+        vectors: Array | None = None,
+        queries: Array | None = None,
+        forces: bool = False,
+        curvatures: bool = False,
+    ) -> CurvatureSums:
+        """Sum over every pair; what is not wanted is None."""
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        if queries is not None:
+            queries = np.ascontiguousarray(queries, dtype=np.float64)
+        at = X if queries is None else queries
+        value = np.empty(len(at))
+        force: Any = np.empty(at.shape) if forces else None
+        curvature: Any = np.empty(at.shape) if curvatures else None
+        slope: Any = np.empty(len(at)) if forces and curvatures else None
+        pairs = _core.Pairs(X, queries, point_weights, self.pair_weights, vectors)
+        threads = effective_n_jobs(self.n_jobs)
+        _core.sum_all_pairs(pairs, kernel.code, value, slope, force, curvature, threads)
+        return CurvatureSums(value, force, slope, curvature)
+
+
+@dataclass(frozen=True)
+class ExactRepulsion(Repulsion):
     """Kernel sums over all pairs, in vectorised C++ on all threads.
 
     Parameters
@@ -51,98 +181,16 @@ class ExactRepulsion:
     n_jobs: int | None = -1
     pair_weights: Array | None = None
 
-    is_exact: ClassVar[bool] = True
-    dtype: ClassVar[type[np.float64]] = np.float64
-
     def values(self, X: Array, kernel: Kernel) -> Array:
         """Σ_m w K for every n."""
-        return self._run(X, kernel, _Wanted.VALUE)[0]
+        return self._sum_pairs(X, kernel).value
 
     def sums(self, X: Array, kernel: Kernel, point_weights: Array | None = None) -> PairSums:
         """Values and forces for every n; `point_weights` multiply the terms of point m."""
-        value, _, force, _ = self._run(X, kernel, _Wanted.FORCE, point_weights)
-        return PairSums(value, force)
+        return self._sum_pairs(X, kernel, point_weights, forces=True)
 
-    def curvatures(
-        self, X: Array, kernel: Kernel, point_weights: Array | None = None
-    ) -> CurvatureSums:
-        """Values, forces, slopes and curvatures for every n."""
-        value, slope, force, bend = self._run(X, kernel, _Wanted.CURVATURE, point_weights)
-        return CurvatureSums(value, force, slope, bend)
-
-    def curvature_product(
-        self, X: Array, kernel: Kernel, V: Array, point_weights: Array | None = None
-    ) -> Array:
-        """Σ_m w K''(t) (x_n − x_m)² v_m, coordinate by coordinate."""
-        return self._run(X, kernel, _Wanted.PRODUCT, point_weights, vectors=V)[3]
-
-    def cross_sums(self, queries: Array, X: Array, kernel: Kernel) -> PairSums:
+    def cross_sums(
+        self, queries: Array, X: Array, kernel: Kernel, point_weights: Array | None = None
+    ) -> PairSums:
         """Sums of each query over all points of `X`, for points outside the embedding."""
-        value, _, force, _ = self._run(X, kernel, _Wanted.FORCE, queries=queries)
-        return PairSums(value, force)
-
-    def potential(self, X: Array, kernel: Kernel) -> Potential | None:
-        """None: sums at new places are taken over all points."""
-        return None
-
-    def _run(
-        self,
-        X: Array,
-        kernel: Kernel,
-        want: _Wanted,
-        point_weights: Array | None = None,
-        *,
-        vectors: Array | None = None,
-        queries: Array | None = None,
-    ) -> tuple[Array, Array, Array, Array]:
-        """Return values, slopes, forces and curvatures; what is not wanted is empty."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        at = X if queries is None else np.ascontiguousarray(queries, dtype=np.float64)
-        check_shapes(at, X, point_weights, self.pair_weights, vectors)
-        n = len(at)
-        forces = want in (_Wanted.FORCE, _Wanted.CURVATURE)
-        bends = want in (_Wanted.CURVATURE, _Wanted.PRODUCT)
-        value = np.empty(n)
-        slope = np.empty(n if want is _Wanted.CURVATURE else 0)
-        force = np.empty(at.shape if forces else (0, 0))
-        curvature = np.empty(at.shape if bends else (0, 0))
-        pairs = _core.Pairs(
-            X,
-            None if queries is None else at,
-            point_weights,
-            self.pair_weights,
-            None if vectors is None else np.ascontiguousarray(vectors),
-        )
-        _core.sum_all_pairs(
-            pairs,
-            kernel.code,
-            value,
-            slope if want is _Wanted.CURVATURE else None,
-            force if forces else None,
-            curvature if bends else None,
-            effective_n_jobs(self.n_jobs),
-        )
-        return value, slope, force, curvature
-
-
-def check_shapes(
-    queries: Array,
-    points: Array,
-    point_weights: Array | None,
-    pair_weights: Array | None,
-    vectors: Array | None,
-) -> None:
-    """Complain about arrays that do not belong together."""
-    if queries.ndim != 2 or points.ndim != 2 or queries.shape[1] != points.shape[1]:
-        raise ValueError(
-            "queries and points must have the same number of components, got shapes "
-            f"{queries.shape} and {points.shape}"
-        )
-    expected = {
-        "point_weights": (point_weights, (len(points),)),
-        "pair_weights": (pair_weights, (len(queries), len(points))),
-        "vectors": (vectors, points.shape),
-    }
-    for name, (array, shape) in expected.items():
-        if array is not None and np.shape(array) != shape:
-            raise ValueError(f"{name} must have shape {shape}, got {np.shape(array)}")
+        return self._sum_pairs(X, kernel, point_weights, queries=queries, forces=True)

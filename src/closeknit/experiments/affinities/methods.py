@@ -1,33 +1,47 @@
-"""Figure 6: six root finders times the orders, in passes, seconds and points converged."""
+"""Figure 6: six root finders times the orders, in iterations, seconds and points converged."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.affinities import Bandwidths, Oracle, Raster, solve_bandwidths
-from closeknit.experiments.report import legend_below, new_figure, plain_log_ticks, table
+from closeknit.affinities import (
+    Bandwidths,
+    Density,
+    Gap,
+    MinimumSpanningTree,
+    Oracle,
+    RandomOrder,
+    Raster,
+    Regression,
+    RowProblem,
+    solve_bandwidths,
+)
+from closeknit.experiments.affinities.algorithm import (
+    METHODS,
+    Counts,
+    MiddleOfBounds,
+    algorithm_1,
+    starts_in_order,
+)
+from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
+from closeknit.experiments.report import table
 from closeknit.neighbors import Neighbors
 
-__all__ = ["FINDERS", "Trial", "convergence_table", "draw", "methods_table", "try_methods"]
+__all__ = ["FREE", "Trial", "draw", "orders_table", "seconds_to_solve", "try_methods"]
 
-FINDERS = ("euler", "halley", "newton", "ridders", "brent", "bisection")
+FREE = ("ridders", "brent", "bisection")
 PERPLEXITY = 30.0
 N_NEIGHBORS = 250
-STEPS = (1, 2, 3, 4, 5, 6, 8, 12, 20, 36)
-_MARKERS = dict(zip((*FINDERS, "auto"), "os^vD*x", strict=True))
-_COLOURS = dict(
-    zip(
-        (*FINDERS, "auto"),
-        ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00", "black"),
-        strict=True,
-    )
-)
+SEED = 0
+REPEATS = 3
+_COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00")
 
 
 @dataclass(frozen=True)
@@ -38,35 +52,31 @@ class Trial:
     ----------
     name : str
     n_samples : int
-    passes, seconds : dict of (finder, order) to float
-        Mean passes over a point's distances; seconds of the whole call, order included.
-    counts : dict of str to ndarray of shape (n_samples,)
-        Passes of every point in the MST order, and of the library's own choice as ``"auto"``.
-    auto_seconds : float
+    counts : dict of (finder, order) to Counts
+        Of Algorithm 1 within the bounds of Theorem 1.1, for rows that have a root.
+    seconds : dict of (finder, order) to float
+        Of one thread, order included; methods without derivatives have no order.
+    passes : dict of str to float
+        Mean passes over a row of the methods without derivatives, and of the library's choice.
     """
 
     name: str
     n_samples: int
-    passes: Mapping[tuple[str, str], float]
+    counts: Mapping[tuple[str, str], Counts]
     seconds: Mapping[tuple[str, str], float]
-    counts: Mapping[str, NDArray[np.int32]]
-    auto_seconds: float
+    passes: Mapping[str, float]
 
     @property
     def orders(self) -> list[str]:
         """Names of the orders."""
-        return list(dict.fromkeys(order for _, order in self.passes))
+        return list(dict.fromkeys(order for _, order in self.counts))
+
+    def iterations(self, finder: str, order: str) -> float:
+        """Mean iterations of Algorithm 1."""
+        return float(self.counts[finder, order].iterations.mean())
 
 
-def try_methods(
-    name: str,
-    found: Neighbors,
-    shape: tuple[int, int] | None = None,
-    *,
-    finders: Sequence[str] = FINDERS,
-    repeats: int = 1,
-    n_jobs: int | None = -1,
-) -> Trial:
+def try_methods(name: str, found: Neighbors, shape: tuple[int, int] | None = None) -> Trial:
     """Solve for the bandwidths with every root finder in every order.
 
     Parameters
@@ -75,101 +85,95 @@ def try_methods(
     found : Neighbors
     shape : (height, width), optional
         Of the image whose pixels the points are; adds the raster order.
-    finders : sequence of str
-    repeats : int, default=1
-        Of which the least seconds are taken.
-    n_jobs : int or None, default=-1
     """
-    best, auto_seconds = _solve(found, "auto", "auto", repeats, n_jobs)
-    orders: dict[str, Any] = {"oracle": Oracle(best.betas), "density": "density", "mst": "mst"}
-    if shape is not None:
-        orders["raster"] = Raster(shape)
-    orders |= {"bounds": "bounds", "random": "random", "auto": "auto"}
-    passes, seconds, counts = {}, {}, {}
-    for finder in finders:
-        for label, order in orders.items():
-            solution, taken = _solve(found, finder, order, repeats, n_jobs)
-            passes[finder, label] = float(solution.evaluations.mean())
-            seconds[finder, label] = taken
-            if label == "mst":
-                counts[finder] = solution.evaluations
-    counts["auto"] = best.evaluations
-    return Trial(name, len(found.indices), passes, seconds, counts, auto_seconds)
+    best, auto_seconds = seconds_to_solve(found.sq_distances, "auto", "auto")
+    orders: dict[str, Any] = {
+        "oracle": Oracle(best.betas),
+        "D_K": Density(),
+        "MST": MinimumSpanningTree(),
+        **({} if shape is None else {"raster": Raster(shape)}),
+        "bounds": MiddleOfBounds(),
+        "random": RandomOrder(SEED),
+        "ours: gap": Gap(),
+        "ours: regression": Regression(),
+    }
+    timed = partial(seconds_to_solve, found.sq_distances, indices=found.indices)
+    problem = RowProblem(found.sq_distances, np.array([PERPLEXITY]), found.indices)
+    good = best.converged
+    rows = np.ascontiguousarray(found.sq_distances[good], dtype=np.float64)
+    counts, seconds, passes = {}, {}, {}
+    for label, order in orders.items():
+        starts = starts_in_order(order, problem, best.betas)[good]
+        for finder in METHODS:
+            counts[finder, label] = algorithm_1(rows, PERPLEXITY, finder, starts)
+            seconds[finder, label] = timed(finder, order)[1]
+    for finder in FREE:
+        solution, seconds[finder, ""] = timed(finder, MiddleOfBounds())
+        passes[finder] = float(solution.evaluations.mean())
+    seconds["auto", ""], passes["auto"] = auto_seconds, float(best.evaluations.mean())
+    return Trial(name, len(best.betas), counts, seconds, passes)
 
 
-def _solve(
-    found: Neighbors, method: str, order: Any, repeats: int, n_jobs: int | None
+def seconds_to_solve(
+    sq_distances: NDArray[np.float64],
+    method: str,
+    order: Any,
+    perplexity: float = PERPLEXITY,
+    indices: Any = None,
 ) -> tuple[Bandwidths, float]:
+    """Return the bandwidths, and the least processor time of one thread after a first run."""
     least = np.inf
-    for _ in range(max(1, repeats)):
-        begin = time.perf_counter()
+    for repeat in range(1 + REPEATS):
+        begin = time.process_time()
         solution = solve_bandwidths(
-            found.sq_distances,
-            PERPLEXITY,
+            sq_distances,
+            perplexity,
             method=method,
             order=order,
-            indices=found.indices,
-            random_state=0,
-            n_jobs=n_jobs,
+            indices=indices,
+            random_state=SEED,
+            n_jobs=1,
         )
-        least = min(least, time.perf_counter() - begin)
+        if repeat:
+            least = min(least, time.process_time() - begin)
     return solution, least
 
 
-def methods_table(trial: Trial) -> str:
-    """Mean passes and seconds, a row for each root finder."""
-    finders = list(dict.fromkeys(finder for finder, _ in trial.passes))
-    rows = [
-        [finder, *(_cell(trial, finder, order) for order in trial.orders)] for finder in finders
-    ]
-    return table(["method", *trial.orders], rows)
-
-
-def _cell(trial: Trial, finder: str, order: str) -> str:
-    return f"{trial.passes[finder, order]:.2f} / {trial.seconds[finder, order]:.2f}"
-
-
-def convergence_table(trial: Trial) -> str:
-    """Share of points that converged within so many passes, in the MST order."""
-    rows = [
-        [finder, *(f"{np.mean(counts <= most):.4f}" for most in STEPS)]
-        for finder, counts in trial.counts.items()
-    ]
-    return table(["method", *STEPS], rows)
+def orders_table(trial: Trial) -> str:
+    """Mean iterations, share of points with bisections, and seconds, a row for each order."""
+    rows = []
+    for order in trial.orders:
+        cells = [
+            f"{trial.iterations(f, order):.2f} / {trial.counts[f, order].bisected:.1%} / "
+            f"{trial.seconds[f, order]:.2f}"
+            for f in METHODS
+        ]
+        rows.append([order, *cells])
+    return table(["order", *METHODS], rows)
 
 
 def draw(trials: Sequence[Trial]) -> Any:
-    """A row for each data set: seconds, passes, and points converged by the number of passes."""
+    """A row for each data set: seconds, iterations, and points converged by iterations."""
     figure, grid = new_figure(len(trials), 3, width=4.0, height=2.9)
-    for (seconds, passes, converged), trial in zip(grid, trials, strict=True):
-        _draw_by_order(seconds, trial, trial.seconds, "seconds")
-        _draw_by_order(passes, trial, trial.passes, "passes a point")
-        for finder, counts in trial.counts.items():
-            reached = [np.mean(counts <= most) for most in range(1, 61)]
-            converged.plot(range(1, 61), reached, color=_COLOURS[finder], lw=1.6, label=finder)
-        converged.set(xscale="log", xlabel="passes", ylabel="share converged (MST)")
-        converged.set_xticks([1, 2, 3, 5, 10, 20, 40], list(map(str, [1, 2, 3, 5, 10, 20, 40])))
-        converged.minorticks_off()
-        passes.set_title(f"{trial.name}, n = {trial.n_samples:,}", fontsize="medium")
-        for axes in (seconds, passes, converged):
-            axes.spines[["top", "right"]].set_visible(False)
-    legend_below(figure, [*grid[0, 0].lines, grid[0, 2].lines[-1]])
+    most = range(1, 13)
+    for (seconds, iterations, converged), trial in zip(grid, trials, strict=True):
+        orders = trial.orders
+        for finder, colour in zip(METHODS, _COLOURS, strict=False):
+            style = {"color": colour, "marker": "o", "lw": 0.7, "ms": 4}
+            seconds.plot(orders, [trial.seconds[finder, o] for o in orders], label=finder, **style)
+            iterations.plot(orders, [trial.iterations(finder, o) for o in orders], **style)
+            counts = trial.counts[finder, "MST"]
+            converged.plot(most, [counts.within(count) for count in most], color=colour)
+        for finder, colour in zip(FREE, _COLOURS[3:], strict=True):
+            style = {"color": colour, "lw": 1.2, "ls": "--"}
+            seconds.axhline(trial.seconds[finder, ""], label=finder, **style)
+            iterations.axhline(trial.passes[finder], **style)
+        iterations.set_title(f"{trial.name}, n = {trial.n_samples:,}", fontsize="medium")
+        converged.set(xlabel="iterations", ylabel="share converged (MST)")
+        labels = ("seconds of one thread", "iterations per point")
+        for axes, label in zip((seconds, iterations), labels, strict=True):
+            axes.set(yscale="log", ylabel=label)
+            plain_log_ticks(axes.yaxis)
+            axes.tick_params(axis="x", rotation=35)
+    legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
     return figure
-
-
-def _draw_by_order(
-    axes: Any, trial: Trial, values: Mapping[tuple[str, str], float], label: str
-) -> None:
-    for finder in dict.fromkeys(finder for finder, _ in values):
-        axes.plot(
-            trial.orders,
-            [values[finder, order] for order in trial.orders],
-            marker=_MARKERS[finder],
-            color=_COLOURS[finder],
-            lw=0.7,
-            ms=5,
-            label=finder,
-        )
-    axes.set(yscale="log", ylabel=label)
-    plain_log_ticks(axes.yaxis)
-    axes.tick_params(axis="x", rotation=35)

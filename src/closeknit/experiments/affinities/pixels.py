@@ -7,21 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit.affinities import Bandwidths
+from closeknit.experiments.affinities.steps import PICTURE
 from closeknit.experiments.data import Points
-from closeknit.experiments.report import claim, new_figure
+from closeknit.experiments.drawing import new_figure
+from closeknit.experiments.report import Section, claim
 from closeknit.plotting import plot_sigmas
 
-__all__ = ["describe", "draw", "measures"]
-
-
-def draw(points: Points, sigmas: NDArray[np.float64]) -> Any:
-    """The photograph and the map of β."""
-    assert points.image is not None
-    figure, grid = new_figure(1, 2, width=3.9, height=3.3)
-    grid[0, 0].imshow(points.image)
-    grid[0, 0].set(xticks=[], yticks=[])
-    plot_sigmas(None, sigmas, grid[0, 1], shape=points.image.shape, quantity="beta", norm="log")
-    return figure
+__all__ = ["figure_5", "measures"]
 
 
 def measures(points: Points, betas: NDArray[np.float64]) -> dict[str, float]:
@@ -44,37 +37,29 @@ def measures(points: Points, betas: NDArray[np.float64]) -> dict[str, float]:
     }
 
 
-def describe(points: Points, betas: NDArray[np.float64], perplexity: float) -> str:
-    """Our numbers beside the paper's claims."""
+def figure_5(points: Points, solution: Bandwidths, perplexity: float) -> Section:
+    """The photograph and the map of β."""
     assert points.image is not None
-    height, width = points.image.shape[:2]
-    found = measures(points, betas)
-    low, high = np.quantile(betas, [0.05, 0.95])
-    return "\n\n".join(
-        [
-            f"The {height} × {width} pixels of the photograph *{points.name}* (the paper's is "
-            f"Lena), as (i, j, L, u, v), K = {perplexity:g}. 90 % of the β lie between {low:.3g} "
-            f"and {high:.3g}.",
-            "\n".join(
-                [
-                    claim(
-                        "β preserves much of the image, in particular edges.",
-                        abs(found["edges"]) > 0.3,
-                        "rank correlation with the gradient of the lightness: "
-                        f"{found['edges']:.3f}; β is small at edges",
-                    ),
-                    claim(
-                        "β tends to change gradually from pixel to pixel.",
-                        found["beside"] > 0.7,
-                        f"rank correlation of pixels side by side: {found['beside']:.3f}",
-                    ),
-                    claim(
-                        "Small β correspond to dark regions, big ones to bright ones.",
-                        found["lightness"] > 0.3,
-                        f"rank correlation with the lightness: {found['lightness']:.3f}. What β "
-                        "measures is density: dark or bright, even regions have large β",
-                    ),
-                ]
-            ),
-        ]
+    figure, grid = new_figure(1, 2, width=3.9, height=3.3)
+    grid[0, 0].imshow(points.image)
+    grid[0, 0].set(xticks=[], yticks=[])
+    shape = points.image.shape
+    plot_sigmas(None, solution.sigmas, grid[0, 1], shape=shape, quantity="beta", norm="log")
+    found = measures(points, solution.betas)
+    text = (
+        f"The {shape[0]} × {shape[1]} pixels of the photograph *{points.name}*, which stands in "
+        f"for Lena, as (i, j, L, u, v), K = {perplexity:g}."
     )
+    claims = {
+        "β preserves much of the image, in particular edges.": "with the lightness's gradient: "
+        f"{found['edges']:.3f}; β is small at edges",
+        "β tends to change gradually from pixel to pixel.": "between pixels side by side: "
+        f"{found['beside']:.3f}",
+        "Small β correspond to dark regions, big ones to bright ones.": "with the lightness: "
+        f"{found['lightness']:.3f}; dark or bright, even regions have large β",
+    }
+    verdicts = [
+        claim(says, None, f"rank correlation {numbers}", PICTURE)
+        for says, numbers in claims.items()
+    ]
+    return Section([text, "\n".join(verdicts)], figure)

@@ -1,8 +1,8 @@
-"""The objectives of the partial-Hessian paper and the directions it compares."""
+"""The objectives of the partial-Hessian paper, its directions with its line search, and ours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,43 +13,86 @@ from closeknit import objectives
 from closeknit.affinities import EntropicAffinities
 from closeknit.experiments.data import Points
 from closeknit.graphs import symmetrize
+from closeknit.minimize import Backtracking, LineSearch, Result, Step, minimize
 from closeknit.minimize import Path as LambdaPath
-from closeknit.minimize import Result, minimize
+from closeknit.minimize import SpectralDirection as SD
+from closeknit.minimize import SpectralLBFGS as SDLBFGS
 from closeknit.plotting import curve_styles, plot_history
+from closeknit.repulsion import ExactRepulsion
 
-__all__ = [
-    "DIRECTIONS",
-    "MODELS",
-    "Model",
-    "Runs",
-    "draw_histories",
-    "finished",
-    "models_of",
-    "random_start",
-    "run_direction",
-]
+__all__ = ["OURS", "PAPERS", "Model", "Runs", "Shrinking", "finished", "methods", "small_models"]
 
-#: The paper's names and ours; the last is ours alone.
-DIRECTIONS: dict[str, str] = {
-    "GD": "gradient",
-    "FP": "fixed-point",
-    "DiagH": "diagonal-hessian",
-    "CG": "cg",
-    "SD−": "spectral-minus",
-    "L-BFGS": "lbfgs",
-    "SD": "spectral",
-    "SD + L-BFGS": "spectral-lbfgs",
-}
-MODELS: dict[str, tuple[Any, float]] = {
-    "EE": (objectives.ElasticEmbedding, 100.0),
-    "s-SNE": (objectives.SymmetricSNE, 1.0),
-}
-PERPLEXITY = 20.0
+LAM = 100.0
+PAPERS = ("GD", "FP", "DiagH", "CG", "SD−", "L-BFGS", "SD")
+OURS = ("ours: SD, growing steps", "ours: SD + L-BFGS")
+#: Evaluations that an iteration of SD− costs: in an hour on MNIST the paper makes 70 iterations of
+#: L-BFGS and 37 of SD−.
+MINUS_COST = 70 / 37
+
+
+@dataclass(frozen=True)
+class Shrinking(Step):
+    """The paper's line search for every direction: α = 1 at first, then the last accepted step."""
+
+    def start(self, natural: bool) -> LineSearch:
+        """Begin a run."""
+        return Backtracking(grow=1.0).start(natural=True)
+
+
+def methods(n_neighbors: int | None = None, leave_out: Iterable[str] = ()) -> dict[str, Any]:
+    """Return direction and step of the paper's methods and two of ours; SD with κ = `n_neighbors`.
+
+    CG has a better line search than the others, as in the paper.
+    """
+    papers = ("gradient", "fixed-point", "diagonal-hessian", "cg", "spectral-minus", "lbfgs")
+    found: dict[str, Any] = {
+        label: (direction, "auto" if direction == "cg" else Shrinking())
+        for label, direction in zip(PAPERS, papers, strict=False)
+    }
+    found["SD"] = (SD(n_neighbors), Shrinking())
+    found |= {OURS[0]: (SD(n_neighbors), "auto"), OURS[1]: (SDLBFGS(n_neighbors), "auto")}
+    return {label: method for label, method in found.items() if label not in leave_out}
+
+
+@dataclass(frozen=True)
+class Model:
+    """An objective on data, and its λ."""
+
+    name: str
+    objective: Any
+    lam: float
+
+    @property
+    def problem(self) -> Any:
+        """The objective at its λ."""
+        return self.objective.at(self.lam)
+
+    def random_start(self, size: float, seed: int) -> NDArray[np.float64]:
+        """Return normal positions in the plane with standard deviation `size`."""
+        shape = (self.objective.n_samples, 2)
+        return size * np.random.default_rng(seed).standard_normal(shape)
+
+    def descend(
+        self,
+        start: NDArray[np.float64],
+        label: str,
+        method: tuple[Any, Any],
+        evaluations: float,
+        until: float = -np.inf,
+    ) -> Result:
+        """Minimise with so many evaluations, or until the objective is as low as `until`."""
+        most = max(1.0, evaluations / MINUS_COST) if label == "SD−" else evaluations
+
+        def is_done(state: Any) -> bool:
+            return bool(state.evaluations >= most or state.value <= until)
+
+        options: dict[str, Any] = {"max_iter": int(most), "tol": 0.0, "gradient_tol": 0.0}
+        return finished(minimize(self.problem, start, *method, callback=is_done, **options))
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Minimisations of one model along several directions.
+    """Minimisations of one model by several methods.
 
     Attributes
     ----------
@@ -65,44 +108,45 @@ class Runs:
 
     @property
     def lowest(self) -> float:
-        """The lowest objective that any direction reached."""
+        """The lowest objective that any method reached."""
         return min(run.value for run in self.runs.values())
 
-
-@dataclass(frozen=True)
-class Model:
-    """An objective on data, and its λ.
-
-    Attributes
-    ----------
-    name : str
-    objective : Objective
-    lam : float
-    """
-
-    name: str
-    objective: Any
-    lam: float
-
-    @property
-    def problem(self) -> Any:
-        """The objective at its λ."""
-        return self.objective.at(self.lam)
+    def draw(self, axes: Any, **options: Any) -> None:
+        """Draw learning curves without a legend, of which several axes share one."""
+        for (label, run), style in zip(
+            self.runs.items(), curve_styles(len(self.runs)), strict=True
+        ):
+            plot_history(run, axes, **options)
+            axes.lines[-1].set(label=label, **style)
 
 
-def models_of(points: Points, n_jobs: int | None = -1) -> list[Model]:
-    """EE and s-SNE on entropic affinities over all points at perplexity 20."""
-    P = EntropicAffinities(PERPLEXITY, n_neighbors=None, n_jobs=n_jobs).fit_transform(points.X)
-    return [
-        Model(name, objective(symmetrize(P), n_jobs=n_jobs), lam)
-        for name, (objective, lam) in MODELS.items()
-    ]
+def graph(points: Points, perplexity: float, n_neighbors: Any) -> Any:
+    """Symmetric entropic affinities."""
+    return symmetrize(
+        EntropicAffinities(perplexity, n_neighbors=n_neighbors).fit_transform(points.X)
+    )
 
 
-def random_start(model: Model, size: float, seed: int) -> NDArray[np.float64]:
-    """Return normal positions in the plane with standard deviation `size`."""
-    shape = (model.objective.n_samples, 2)
-    return size * np.random.default_rng(seed).standard_normal(shape)
+def elastic(P: Any, X: NDArray[Any]) -> Model:
+    """EE as its authors scale it: Σw⁺ = Σw⁻ = 1, and w⁻ proportional to squared distances."""
+    n = len(X)
+    squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    weights = np.empty((n, n))
+    for begin in range(0, n, 1000):  # OpenBLAS has been seen to crash on 20,000 at once
+        some = slice(begin, begin + 1000)
+        weights[some] = squares[some, None] + squares - 2.0 * (X[some] @ X.T)
+    np.maximum(weights, 0.0, out=weights)
+    np.fill_diagonal(weights, 0.0)
+    # With a mean of 1 they are summed as ones are, and scaled like them.
+    weights *= n * (n - 1) / weights.sum()
+    repulsion = ExactRepulsion(-1, weights)
+    return Model("EE", objectives.ElasticEmbedding(P, repulsion=repulsion, scaling="unit"), LAM)
+
+
+def small_models(points: Points) -> list[Model]:
+    """EE and s-SNE on affinities over all points at perplexity 20."""
+    P = graph(points, 20.0, None)
+    return [elastic(P, points.X), Model("s-SNE", objectives.SymmetricSNE(P), 1.0)]
 
 
 Run = TypeVar("Run", Result, LambdaPath)
@@ -113,32 +157,3 @@ def finished(run: Run) -> Run:
     if run.stopped_because == "interrupted":
         raise KeyboardInterrupt
     return run
-
-
-def draw_histories(axes: Any, runs: Mapping[str, Result], **options: Any) -> None:
-    """Draw learning curves without a legend, of which several axes share one."""
-    for (label, run), style in zip(runs.items(), curve_styles(len(runs)), strict=True):
-        plot_history(run, axes, **options)
-        axes.lines[-1].set(label=label, **style)
-
-
-def run_direction(
-    model: Model,
-    start: NDArray[np.float64],
-    direction: str,
-    *,
-    max_iter: int,
-    time_limit: float | None,
-) -> Result:
-    """Minimise until the gradient vanishes or a limit is reached."""
-    return finished(
-        minimize(
-            model.problem,
-            start,
-            direction,
-            max_iter=max_iter,
-            tol=0.0,
-            gradient_tol=1e-9,
-            time_limit=time_limit,
-        )
-    )

@@ -1,145 +1,128 @@
-"""Figures 4 and 5: sparsity by the number of neighbours, by the entropy and by the votes."""
+"""Figures 3 to 5: bandwidths by perplexity; sparsity by neighbours, entropy and votes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from closeknit.experiments.report import claim, legend_below, new_figure
-from closeknit.experiments.sparsification.problems import Problem
-from closeknit.graphs import EntropicSparsifier, KNNSparsifier
+from closeknit.experiments.drawing import legend_below, new_figure
+from closeknit.experiments.report import Section, claim, listed
+from closeknit.experiments.sparsification.graphs import OURS
+from closeknit.experiments.sparsification.problems import (
+    EQUATIONS,
+    PROGRAM,
+    THRESHOLD,
+    Problem,
+)
+from closeknit.graphs import sparsity
 from closeknit.plotting import PALETTE
 
-__all__ = [
-    "Sparsities",
-    "by_parameter",
-    "by_votes",
-    "describe_linearity",
-    "describe_votes",
-    "draw_linearity",
-    "draw_votes",
-]
+__all__ = ["figure_3", "figure_4", "figure_5"]
 
-#: The affinity below which edges are dropped, ε in section 4 of the paper.
-THRESHOLD = 0.001
-STRAIGHT, NEARLY_STRAIGHT = 0.99, 0.95  # R² of what is called linear and quasi-linear
-Curves = Mapping[str, Sequence[float]]
+#: What the program in the report's repository printed for K = 10, 20, …, 110.
+PRINTED = (0.937, 0.830, 0.731, 0.636, 0.552, 0.468, 0.378, 0.300, 0.235, 0.201, 0.170)
 
 
-@dataclass(frozen=True)
-class Sparsities:
-    """Sparsity by parameter.
-
-    Attributes
-    ----------
-    neighbors, entropies : ndarray
-        The parameters: k, and log₂ K.
-    by_neighbors, by_entropy : dict of str to list of float
-        Sparsities of each data set.
-    """
-
-    neighbors: NDArray[np.int64]
-    entropies: NDArray[np.float64]
-    by_neighbors: Curves
-    by_entropy: Curves
-
-
-def by_parameter(problems: Sequence[Problem], n_parameters: int) -> Sparsities:
-    """Graphs of 5 to 250 neighbours, and of perplexities 5 to 250 above a threshold."""
-    neighbors = np.unique(np.linspace(5, 250, n_parameters).astype(int))
-    entropies = np.linspace(np.log2(5.0), np.log2(250.0), n_parameters)
-    by_neighbors, by_entropy = {}, {}
-    for problem in problems:
-        by_neighbors[problem.name] = [
-            KNNSparsifier(int(k)).fit(problem.X).sparsity_ for k in neighbors
-        ]
-        by_entropy[problem.name] = [
-            EntropicSparsifier(float(K), threshold=THRESHOLD, n_neighbors=None)
-            .fit(problem.X)
-            .sparsity_
-            for K in np.exp2(entropies)
-        ]
-    return Sparsities(neighbors, entropies, by_neighbors, by_entropy)
-
-
-def by_votes(problem: Problem) -> list[float]:
-    """Sparsity for each number of votes from 1."""
-    n = len(problem.X)
-    kept = np.cumsum(np.bincount(problem.viewers.votes_.data))
-    return [float(1.0 - count / (n * (n - 1))) for count in kept]
-
-
-def draw_linearity(found: Sparsities) -> Any:
-    """Figure 4."""
-    figure, grid = new_figure(1, 2)
-    panels = (
-        ("nearest neighbours k", found.neighbors, found.by_neighbors),
-        (f"entropy log₂ K (affinities ≥ {THRESHOLD:g})", found.entropies, found.by_entropy),
+def figure_3(problems: Sequence[Problem], perplexities: Sequence[int]) -> Section:
+    """Mean and standard deviation of the bandwidths by perplexity."""
+    figure, grid = new_figure(1, len(problems))
+    numbers, cases = {}, []
+    for axes, problem in zip(grid[0], problems, strict=True):
+        for kind, colour in zip((EQUATIONS, PROGRAM), PALETTE, strict=False):
+            sigmas = [problem.sigmas(K, kind) for K in perplexities]
+            mean, deviation = np.array([[s.mean(), s.std()] for s in sigmas]).T
+            axes.plot(perplexities, mean, color=colour, label=f"mean ({kind})")
+            axes.plot(perplexities, deviation, "--", color=colour, label=f"deviation ({kind})")
+            grows = [bool((np.diff(values) > 0.0).all()) for values in (mean, deviation)]
+            cases.append((problem.name, *grows))
+            ends = (mean[0], mean[-1], deviation[0], deviation[-1])
+            numbers[f"{problem.name}, {kind}:"] = "{:.3f} to {:.3f}, {:.3f} to {:.3f}".format(*ends)
+        axes.set_title(problem.name, fontsize="medium")
+        axes.set(xlabel="perplexity K", ylim=(0.0, None))
+    grid[0, 0].set_ylabel("bandwidth σ")
+    legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
+    text = claim(
+        "Mean and standard deviation of the bandwidths of the circles grow with the perplexity.",
+        [bool(grows) for name, *both in cases if name == "circles" for grows in both],
+        f"from K = {perplexities[0]} to {perplexities[-1]}, mean and deviation: {listed(numbers)}; "
+        "judged at every step, for both ways to compute them",
     )
-    for axes, (label, x, values) in zip(grid[0], panels, strict=True):
-        _draw(axes, {name: (x, one) for name, one in values.items()}, label, marker=".")
-    legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
-    return figure
+    return Section([text], figure)
 
 
-def draw_votes(found: Curves) -> Any:
-    """Figure 5."""
+def figure_4(problems: Sequence[Problem], perplexities: Sequence[int]) -> Section:
+    """Sparsity by the number of neighbours and by the entropy."""
+    figure, grid = new_figure(1, 2, width=4.5)
+    entropies = np.log2(perplexities)
+    by_k, by_entropy = {}, {}
+    for problem in problems:
+        neighbors = range(35, min(351, len(problem.X)), 35)
+        by_k[problem.name] = (neighbors, [sparsity(problem.nearest(k, 0.5)) for k in neighbors])
+        ours = [_one_sided(problem, K, EQUATIONS) for K in perplexities]
+        by_entropy[problem.name] = (entropies, ours)
+    program = [_one_sided(problems[0], K, PROGRAM) for K in perplexities]
+    by_entropy[f"{problems[0].name}, report's program"] = (entropies, program)
+    _draw_lines(grid[0, 0], by_k, "nearest neighbours k", marker=".")
+    _draw_lines(grid[0, 1], by_entropy, "entropy log₂ K", marker=".")
+    legend_below(figure, grid[0, 1].get_legend_handles_labels()[0])
+    fits = [
+        listed({name: np.corrcoef(*line)[0, 1] ** 2 for name, line in lines.items()}, "{:.4f}")
+        for lines in (by_k, by_entropy)
+    ]
+    text = (
+        f"Edges below {THRESHOLD:g} count as dropped. The report's program mixes exp(−2βd²) and "
+        "exp(−βd²) in F and takes exp(−d²/σ²) for the affinity, which is exp(−2βd²). On circles it "
+        f"printed, for K = 10, 20, …, {', '.join(map(str, PRINTED))}; by its formulas we get "
+        f"{', '.join(f'{K}: {s:.3f}' for K, s in zip(perplexities, program, strict=True))}. Its "
+        "random numbers are those of another version of scikit-learn."
+    )
+    reasons = ("by construction, if edges are counted at one end", "the report gives no measure")
+    verdicts = [
+        claim(f"Sparsity falls {how}.", None, f"R² of a straight line: {fit}", because)
+        for how, fit, because in zip(
+            ("linearly with k", "quasi-linearly with the entropy"), fits, reasons, strict=True
+        )
+    ]
+    return Section([text, "\n".join(verdicts)], figure)
+
+
+def _one_sided(problem: Problem, perplexity: float, kind: str) -> float:
+    """Share of entries below the threshold, as the report's program counts them."""
+    scale = (2.0 if kind == EQUATIONS else 1.0) * problem.sigmas(perplexity, kind) ** 2
+    return float(np.mean(np.exp(-problem.sq_distances / scale[:, None]) < THRESHOLD))
+
+
+def figure_5(problems: Sequence[Problem]) -> Section:
+    """Sparsity by the number of votes."""
     figure, grid = new_figure(1, 1, width=4.5)
-    lines = {name: (np.arange(1, len(values) + 1), values) for name, values in found.items()}
-    _draw(grid[0, 0], lines, "votes that drop an edge")
+    curves = {problem.name: problem.kept_by_votes for problem in problems}
+    lines = {name: (np.arange(1, len(values) + 1), values) for name, values in curves.items()}
+    _draw_lines(grid[0, 0], lines, "votes that drop an edge")
     legend_below(figure, grid[0, 0].get_legend_handles_labels()[0])
-    return figure
+    steepest = {}
+    for name, values in curves.items():
+        slope = np.convolve(-np.diff(values), np.ones(5) / 5.0, mode="valid")
+        first, last, most = slope[0], slope[-1], slope.max()
+        steepest[name] = (
+            f"at {int(slope.argmax()) + 3} of {len(values)} votes (first {first / most:.2f}, last "
+            f"{last / most:.2f} of that)"
+        )
+    text = claim(
+        "With the votes sparsity changes slowly at first, faster up to a turning point, then "
+        "slowly again.",
+        None,
+        f"steepest {listed(steepest)}",
+        OURS,
+    )
+    return Section([text], figure)
 
 
-def _draw(axes: Any, lines: Mapping[str, tuple[Any, Any]], label: str, **style: Any) -> None:
+def _draw_lines(
+    axes: Any, lines: Mapping[str, tuple[ArrayLike, ArrayLike]], label: str, **style: Any
+) -> None:
     for colour, (name, (x, y)) in zip(PALETTE, lines.items(), strict=False):
         axes.plot(x, y, color=colour, label=name, **style)
     axes.set(xlabel=label, ylabel="sparsity", ylim=(0.0, 1.02))
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def describe_linearity(found: Sparsities) -> str:
-    """How straight the curves of figure 4 are."""
-    lines = {name: _r_squared(found.neighbors, v) for name, v in found.by_neighbors.items()}
-    quasi = {name: _r_squared(found.entropies, v) for name, v in found.by_entropy.items()}
-    return "\n".join(
-        [
-            claim(
-                f"Sparsity falls linearly with k (taken here as R² above {STRAIGHT:g}).",
-                [value > STRAIGHT for value in lines.values()],
-                "R² of a straight line " + _listed(lines),
-            ),
-            claim(
-                f"It falls quasi-linearly with the entropy (R² above {NEARLY_STRAIGHT:g}).",
-                [value > NEARLY_STRAIGHT for value in quasi.values()],
-                "R² of a straight line " + _listed(quasi),
-            ),
-        ]
-    )
-
-
-def _listed(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4f}" for name, value in values.items())
-
-
-def _r_squared(x: NDArray[Any], y: Sequence[float]) -> float:
-    return float(np.corrcoef(x, y)[0, 1] ** 2)
-
-
-def describe_votes(found: Curves) -> str:
-    """Whether the curves of figure 5 turn: less than half as steep at both ends as in between."""
-    places, turning = [], []
-    for name, values in found.items():
-        slope = np.convolve(-np.diff(values), np.ones(5) / 5.0, mode="valid")
-        places.append(f"{int(slope.argmax()) + 3} of {len(values)} votes on {name}")
-        turning.append(bool(max(slope[0], slope[-1]) < 0.5 * slope.max()))
-    return claim(
-        "With the votes sparsity changes slowly at first, faster up to a turning point, then "
-        "slowly again (taken here as less than half as steep at both ends).",
-        turning,
-        "steepest at " + ", ".join(places),
-    )

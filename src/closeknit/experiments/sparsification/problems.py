@@ -1,152 +1,128 @@
-"""The data sets of the experiment, and their graphs made sparse."""
+"""The data sets of the report, and their graphs as it makes them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from closeknit.affinities import EntropicAffinities
-from closeknit.experiments import data as sets
-from closeknit.experiments.data import Points
-from closeknit.graphs import (
-    EntropicSparsifier,
-    KNNSparsifier,
-    ResistanceSparsifier,
-    ViewerSparsifier,
-    symmetrize,
-)
+from closeknit.affinities import solve_bandwidths
+from closeknit.graphs import KNNSparsifier, ViewerSparsifier
 
-__all__ = [
-    "LEVELS",
-    "METHODS",
-    "N_VIEWERS",
-    "PERPLEXITY",
-    "VIEW_PERPLEXITY",
-    "Problem",
-    "real_problems",
-    "sparsify",
-    "toy_problems",
-]
+__all__ = ["EQUATIONS", "PERPLEXITIES", "PROGRAM", "SEED", "THRESHOLD", "Problem", "toy_problems"]
 
-METHODS = ("KNN", "entropic", "viewers", "resistance")
-LEVELS = (0.80, 0.90, 0.93, 0.95, 0.98)
-
-PERPLEXITY = 30.0
+SEED = 0
+N_SAMPLES = 400
+PERPLEXITIES = tuple(range(10, 131, 10))
+#: Below it an affinity exp(−d²/σ²), which is not normalised, is dropped.
+THRESHOLD = 1e-6
+#: Entropic affinities by the report's equations, and as its program computes them.
+EQUATIONS, PROGRAM = "entropic", "entropic, report's program"
+N_VIEWERS = 100
 #: Perplexity under which viewers look for modes: small, or they see too few to reach 98 %.
 VIEW_PERPLEXITY = 5.0
-N_VIEWERS = 100
-#: Of resistances, which take most of the time on graphs of all pairs.
-N_PROJECTIONS = 40
-#: Points of a real data set.
-MOST = 2_000
-SEED = 0
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Labelled points and the graph that is made sparse."""
+    """Labelled points and the graphs that are made of them."""
 
     name: str
     X: NDArray[Any] = field(repr=False)
     y: NDArray[Any] = field(repr=False)
 
     @cached_property
-    def distances(self) -> NDArray[np.float64]:
+    def sq_distances(self) -> NDArray[np.float64]:
         """Between all pairs."""
         from scipy.spatial.distance import pdist, squareform
 
-        return np.asarray(squareform(pdist(self.X)))
+        return np.asarray(squareform(pdist(self.X, "sqeuclidean")))
 
-    @cached_property
-    def graph(self) -> Any:
-        """Symmetric entropic affinities over all pairs."""
-        affinities = EntropicAffinities(PERPLEXITY, n_neighbors=None, metric="precomputed")
-        return symmetrize(affinities.fit_transform(self.distances))
+    def gaussian(self, scale: float) -> Any:
+        """The reference graph, exp(−d²/scale²) for all pairs."""
+        return _graph(np.exp(-self.sq_distances / scale**2))
+
+    def nearest(self, n_neighbors: int, scale: float) -> Any:
+        """The reference graph between nearest neighbours, of either end."""
+        return KNNSparsifier(n_neighbors, input="affinities").fit_transform(self.gaussian(scale))
+
+    def sigmas(self, perplexity: float, kind: str = EQUATIONS) -> NDArray[np.float64]:
+        """Bandwidths over all points and the point itself."""
+        d = self.sq_distances
+        if kind == EQUATIONS:
+            return solve_bandwidths(d, perplexity).sigmas
+        return np.sqrt(0.5 / _mixed_betas(d, perplexity))
+
+    def entropic(self, perplexity: float, kind: str = EQUATIONS, power: float = 2.0) -> Any:
+        """Affinities above the threshold, averaged with their transpose."""
+        scale = (2.0 if kind == EQUATIONS else 1.0) * self.sigmas(perplexity, kind) ** power
+        W = np.exp(-self.sq_distances / scale[:, None])
+        W[THRESHOLD > W] = 0.0
+        return _graph(0.5 * (W + W.T))
 
     @cached_property
     def viewers(self) -> ViewerSparsifier:
         """Viewers, and their votes against all pairs."""
-        return viewer_sparsifier().fit(self.distances)
+        return ViewerSparsifier(
+            N_VIEWERS,
+            view_perplexity=VIEW_PERPLEXITY,
+            n_neighbors=None,
+            input="distances",
+            random_state=SEED,
+        ).fit(np.sqrt(self.sq_distances))
 
-    def with_fewer_votes(self, votes: int) -> Any:
-        """The graph without the edges that so many viewers, or more, vote against."""
-        kept = self.viewers.votes_.copy()
-        kept.data = kept.data < votes
-        kept.eliminate_zeros()
-        return sparse.csr_matrix(kept.multiply(self.graph))
+    @cached_property
+    def kept_by_votes(self) -> NDArray[np.float64]:
+        """Sparsity if edges with 1, 2, … votes are dropped."""
+        n = len(self.X)
+        return 1.0 - np.cumsum(np.bincount(self.viewers.votes_.data)) / (n * (n - 1))
 
     def votes_for(self, level: float) -> int:
         """The number of votes whose graph comes closest to a sparsity."""
-        n = len(self.X)
-        counts = np.cumsum(np.bincount(self.viewers.votes_.data))  # edges with up to so many votes
-        return int(np.abs(1.0 - counts / (n * (n - 1)) - level).argmin()) + 1
+        return int(np.abs(self.kept_by_votes - level).argmin()) + 1
+
+    def with_fewer_votes(self, votes: int, scale: float) -> Any:
+        """The reference graph without the edges that so many viewers, or more, vote against."""
+        kept = self.viewers.votes_.copy()
+        kept.data = kept.data < votes
+        kept.eliminate_zeros()
+        return sparse.csr_matrix(kept.multiply(self.gaussian(scale)))
+
+
+def _graph(W: NDArray[np.float64]) -> Any:
+    np.fill_diagonal(W, 0.0)
+    return sparse.csr_matrix(W)
+
+
+def _mixed_betas(d: NDArray[np.float64], perplexity: float) -> NDArray[np.float64]:
+    """Roots of the F that the report's program solves: p of 2β in the mean, β in the sum."""
+    low, high = np.full((2, len(d)), [[-20.0], [20.0]])
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        beta = np.exp(middle)[:, None]
+        p = np.exp(-2.0 * beta * d)
+        mean = (p * d).sum(axis=1) / p.sum(axis=1)
+        F = beta[:, 0] * mean + np.log(np.exp(-beta * d).sum(axis=1)) - np.log(perplexity)
+        low, high = np.where(F > 0.0, middle, low), np.where(F > 0.0, high, middle)
+    return np.asarray(np.exp(middle))
 
 
 def toy_problems() -> list[Problem]:
-    """Circles, moons and blobs, two clusters of 250 points each."""
+    """Circles, moons and blobs, two clusters of 200 points each, standardised, drawn as there."""
     from sklearn.datasets import make_blobs, make_circles, make_moons
+    from sklearn.preprocessing import StandardScaler
 
+    rng = np.random.RandomState(SEED)  # of scikit-learn's generators
+    drawn = {
+        "moons": make_moons(N_SAMPLES, noise=0.05, random_state=rng),
+        "blobs": make_blobs(N_SAMPLES, centers=2, random_state=rng),
+        "circles": make_circles(N_SAMPLES, factor=0.5, noise=0.05, random_state=rng),
+    }
     return [
-        Problem("circles", *make_circles(500, factor=0.5, noise=0.05, random_state=SEED)),
-        Problem("moons", *make_moons(500, noise=0.05, random_state=SEED)),
-        Problem("blobs", *make_blobs(500, centers=2, random_state=SEED)),
+        Problem(name, StandardScaler().fit_transform(drawn[name][0]), drawn[name][1])
+        for name in ("circles", "moons", "blobs")
     ]
-
-
-def real_problems(folder: Path | None) -> list[Problem]:
-    """Digits and, from a folder, COIL-20 and cord blood cells; at most 2,000 points of each."""
-    found = [sets.digits()]
-    if folder is not None:
-        found += [sets.coil(folder, n_objects=20), sets.cells(folder)]
-    return [_some_of(points) for points in found]
-
-
-def _some_of(points: Points) -> Problem:
-    assert points.y is not None
-    some = np.sort(np.random.default_rng(SEED).permutation(len(points.X))[:MOST])
-    _, classes = np.unique(points.y[some], return_inverse=True)
-    return Problem(points.name, points.X[some], classes)
-
-
-def sparsify(problem: Problem, method: str, level: float) -> Any:
-    """Make a problem's graph sparse.
-
-    Parameters
-    ----------
-    problem : Problem
-    method : {"KNN", "entropic", "viewers", "resistance"}
-    level : float
-        The sparsity.
-
-    Returns
-    -------
-    csr_matrix
-    """
-    if method == "KNN":
-        return KNNSparsifier(sparsity=level, input="affinities").fit_transform(problem.graph)
-    if method == "entropic":
-        return EntropicSparsifier(sparsity=level, input="affinities").fit_transform(problem.graph)
-    if method == "viewers":
-        return viewer_sparsifier().set_params(sparsity=level).fit_transform(problem.distances)
-    sampler = ResistanceSparsifier(
-        sparsity=level, n_projections=N_PROJECTIONS, input="affinities", random_state=SEED
-    )
-    return sampler.fit_transform(problem.graph)
-
-
-def viewer_sparsifier() -> ViewerSparsifier:
-    """The viewers of all figures."""
-    return ViewerSparsifier(
-        N_VIEWERS,
-        perplexity=PERPLEXITY,
-        view_perplexity=VIEW_PERPLEXITY,
-        n_neighbors=None,
-        input="distances",
-        random_state=SEED,
-    )

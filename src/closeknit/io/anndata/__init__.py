@@ -9,10 +9,8 @@ What `affinities` leaves behind has the form of ``sc.pp.neighbors``, so that
 ``sc.tl.leiden(adata, neighbors_key="entropic")`` clusters by it.
 """
 
-from closeknit.io.anndata.embedding import METHODS, embed, tsne
-from closeknit.io.anndata.graph import affinities
-from closeknit.io.anndata.observations import from_anndata, read_h5ad
-from closeknit.io.anndata.stored import neighbors_from_anndata
+from closeknit.io.anndata.observations import from_anndata, neighbors_from_anndata, read_h5ad
+from closeknit.io.anndata.results import METHODS, affinities, embed, tsne
 
 __all__ = [
     "METHODS",

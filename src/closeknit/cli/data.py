@@ -1,0 +1,207 @@
+"""What commands read: the options that say where and how, and what a summary says about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from closeknit.cli.command import Command, Fact, argument, option
+from closeknit.cli.errors import CommandError, UsageError
+
+if TYPE_CHECKING:
+    from closeknit.io import Table
+
+__all__ = ["DataCommand", "InputKind", "holds_affinities", "input_kind", "is_picture", "read_image"]
+
+_DATA, _TEXT = "Data", "Text files"
+#: Names of columns that a summary lists.
+_SHOWN = 8
+
+OnMissing = StrEnum("OnMissing", ["error", "drop"])
+InputKind = StrEnum("InputKind", ["auto", "data", "affinities"])
+
+
+def input_kind() -> Any:
+    """The option ``--input``, for commands that take graphs, too."""
+    what = "What INPUT holds; auto takes a square sparse matrix for affinities."
+    return option(what, _DATA, flags="--input", default=InputKind.auto)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataCommand(Command):
+    """A command that reads a table.
+
+    Examples
+    --------
+    >>> DataCommand(path=Path("a.csv"), sep="space").reading["sep"]
+    ' '
+    """
+
+    path: Path = argument("INPUT", "CSV, TSV, Parquet, NPY, NPZ, Matrix Market, H5AD or a picture.")
+    label: list[str] | None = option(
+        "A column that is no feature, such as a class. May be repeated.", _DATA, metavar="COLUMN"
+    )
+    ids: str | None = option(
+        "The column that names the rows.", _DATA, flags="--id", metavar="COLUMN"
+    )
+    key: str | None = option("The array to take from an NPZ or H5AD file.", _DATA)
+    missing: OnMissing = option(
+        "What to do with rows that lack values.", _DATA, default=OnMissing.error
+    )
+    sep: str | None = option(
+        "Between the cells: ';', '|', tab, space, …", _TEXT, shown="detected", metavar="CHARACTER"
+    )
+    decimal: str | None = option(
+        "The decimal mark: '.' or ','.", _TEXT, shown="detected", metavar="MARK"
+    )
+    encoding: str | None = option("Such as latin-1 or utf-16.", _TEXT, shown="utf-8")
+    header: bool | None = option(
+        "Whether the first row holds the names of the columns.",
+        _TEXT,
+        flags="--header/--no-header",
+        shown="detected",
+    )
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How to read, as `read_table` takes it, but for the roles of columns."""
+        names = ("key", "missing", "decimal", "encoding", "header")
+        sep = {"tab": "\t", r"\t": "\t", "space": " "}.get(self.sep or "", self.sep)
+        return {"sep": sep, **{name: getattr(self, name) for name in names}}
+
+    def read(self, least: int = 2) -> Table:
+        """Read the input, of which there must be so many rows at least."""
+        from closeknit.io import read_table
+
+        table = read_table(self.path, labels=self.label or None, ids=self.ids, **self.reading)
+        if table.n_samples < least:
+            raise CommandError(f"{self.path} has one row; give at least two")
+        return table
+
+    def read_like(self, names: tuple[str, ...], path: Path) -> Table:
+        """Read a file whose feature columns must be those of the fitted data, in any order.
+
+        Parameters
+        ----------
+        names : tuple of str
+            Of the fitted features; empty if they had none.
+        path : Path
+
+        Returns
+        -------
+        Table
+        """
+        from closeknit.io import default_names, kind_of, read_table
+
+        kind = kind_of(path)
+        like = replace(self, path=path)
+        if kind not in ("npz", "h5ad"):
+            like = replace(like, key=None)
+        if kind != "text":
+            like = replace(like, sep=None, decimal=None, encoding=None, header=None)
+        if kind in ("text", "parquet", "h5ad") and names and names != default_names(len(names)):
+            return read_table(path, features=names, ids=like.ids, **like.reading)
+        return like.read(least=1)
+
+    def data_facts(self, table: Table, *, affinities: bool = False) -> list[Fact]:
+        """What was read, and which columns were taken for what.
+
+        Parameters
+        ----------
+        table : Table
+        affinities : bool, default=False
+            Whether the matrix holds affinities, hence no features.
+
+        Returns
+        -------
+        list of Fact
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from closeknit.io import Table
+        >>> table = Table(np.eye(2), ("length", "width"), id_name="cell")
+        >>> facts = DataCommand(path=Path("a.csv")).data_facts(table)
+        >>> {fact.label: fact.shown for fact in facts if fact.value}
+        {'': "['length', 'width']", 'points': '2', 'features': '2 (length, width)',
+         'names of rows': 'cell'}
+        """
+        names, labels, dialect = table.feature_names, list(table.labels), table.dialect
+        counted, first = table.n_features, list(names[:_SHOWN])
+        words = "" if dialect is None else f"separator {dialect.sep!r}, decimal {dialect.decimal!r}"
+        if dialect is not None and not dialect.header:
+            words += ", no header"
+        return [
+            Fact("input", "", self.path),
+            Fact("n_samples", "points", table.n_samples),
+            Fact("n_dropped", "rows dropped" if table.n_dropped else "", table.n_dropped),
+            Fact(
+                "n_features",
+                "features",
+                None if affinities else counted,
+                words=f"{counted} ({_listed(names)})",
+            ),
+            Fact("features", "", None if affinities else first),
+            Fact("labels", "labels" if labels else "", labels, words=_listed(labels)),
+            Fact("id", "names of rows", table.id_name),
+            Fact("key", "representation" if table.kind == "h5ad" else "array", table.key),
+            Fact("text", "read with", None if dialect is None else vars(dialect), words=words),
+        ]
+
+
+def read_image(path: Path) -> Any:
+    """Read a picture; a table is refused.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    ndarray of shape (height, width) or (height, width, 3)
+    """
+    from closeknit import io
+
+    with io.files.reading(path):
+        path.stat()
+    if io.kind_of(path) != "image":
+        raise UsageError(f"{path} is not a picture; use .png, .jpg, .tif or .bmp")
+    return io.read_image(path)
+
+
+def is_picture(path: Path) -> bool:
+    """Whether a file's ending is that of pixels.
+
+    Examples
+    --------
+    >>> is_picture(Path("photo.JPG")), is_picture(Path("photo.csv"))
+    (True, False)
+    """
+    return path.suffix.lower() in (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
+
+
+def holds_affinities(kind: InputKind, X: Any) -> bool:
+    """Whether the input is a graph: as the user says, or if it looks like one.
+
+    That is: sparse, square, not negative, and without loops.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> holds_affinities(InputKind.auto, sparse.csr_matrix([[0.0, 1.0], [1.0, 0.0]]))
+    True
+    >>> holds_affinities(InputKind.auto, sparse.eye(3, format="csr"))
+    False
+    """
+    from scipy import sparse
+
+    if kind is not InputKind.auto:
+        return kind is InputKind.affinities
+    square = sparse.issparse(X) and X.shape[0] == X.shape[1]
+    return bool(square and X.min() >= 0.0 and not X.diagonal().any())
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")

@@ -1,0 +1,41 @@
+"""Read what may crash HDF5, or occupy it for ever, if a file is damaged: attributes and text.
+
+A program of its own, so that the process which needs the file outlives that::
+
+    python probe.py FILE LIMIT      LIMIT is what its arrays may take, in bytes
+"""
+
+import sys
+
+import h5py
+
+
+def main(path: str, limit: int) -> None:
+    """Raise whatever is wrong with the file."""
+    sizes = []
+
+    def read(_: str, node: h5py.Group | h5py.Dataset) -> None:
+        for name in node.attrs:
+            node.attrs[name]
+        if isinstance(node, h5py.Dataset):
+            sizes.append(node.size * node.dtype.itemsize)
+            if sum(sizes) > limit:
+                raise ValueError(f"its arrays would take {sum(sizes) / 2**30:.1f} GiB of memory")
+            if node.dtype.hasobject:
+                node[()]
+
+    with h5py.File(path) as file:
+        read("/", file)
+        file.visititems(read)
+
+
+if __name__ == "__main__":
+    try:
+        import resource
+
+        # What text takes shows only when it is read.
+        bound = 2**31 + int(sys.argv[2])
+        resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+    except ImportError:  # Windows
+        pass
+    main(sys.argv[1], int(sys.argv[2]))

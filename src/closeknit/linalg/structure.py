@@ -1,0 +1,103 @@
+"""What compiled code takes for granted in a sparse matrix, checked before anything touches it."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+__all__ = ["check_structure"]
+
+
+def check_structure(X: Any, name: str = "the sparse matrix") -> None:
+    """Refuse arrays with masked entries, and sparse matrices whose indices lead nowhere.
+
+    Compiled code trusts the structure of a sparse matrix, SciPy's as well as ours, so this comes
+    before anything else is done with it.
+
+    Parameters
+    ----------
+    X : object
+        Anything; only masked arrays and sparse matrices are looked at.
+    name : str, default="the sparse matrix"
+        What messages call it.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import check_structure
+    >>> damaged = csr_matrix([[0.0, 1.0], [1.0, 0.0]])
+    >>> damaged.indices[0] = 7
+    >>> check_structure(damaged)
+    Traceback (most recent call last):
+        ...
+    ValueError: the sparse matrix of shape (2, 2) is damaged: column indices go up to 7
+    """
+    if np.ma.is_masked(X):
+        raise ValueError(
+            "the array has masked entries, whose values are not known; fill them in, or drop the "
+            "rows or columns that hold them"
+        )
+    if not issparse(X):
+        return
+    if len(X.shape) != 2:
+        raise ValueError(f"{name} must have two dimensions, got shape {X.shape}")
+    problem = _PROBLEMS.get(X.format, lambda X: None)(X)
+    if problem:
+        raise ValueError(f"{name} of shape {X.shape} is damaged: {problem}")
+
+
+def _of_compressed(X: Any) -> str | None:
+    """Return what is wrong with a matrix in CSR, CSC or BSR format."""
+    shape, names = X.shape, ("row", "column")
+    if X.format == "bsr":
+        shape = tuple(n // max(1, size) for n, size in zip(shape, X.data.shape[1:], strict=True))
+    if X.format == "csc":
+        shape, names = shape[::-1], names[::-1]
+    pointers = X.indptr
+    if len(pointers) != shape[0] + 1 or pointers[0] != 0 or (np.diff(pointers) < 0).any():
+        return "its index pointers do not ascend from 0"
+    stored = min(len(X.indices), len(X.data))
+    if pointers[-1] > stored:
+        return f"{pointers[-1]} entries are announced, {stored} are there"
+    return _out_of_range(X.indices, shape[1], names[1])
+
+
+def _of_coordinates(X: Any) -> str | None:
+    if not len(X.row) == len(X.col) == len(X.data):
+        return f"{len(X.row)} rows, {len(X.col)} columns and {len(X.data)} values are stored"
+    rows = _out_of_range(X.row, X.shape[0], "row")
+    return rows or _out_of_range(X.col, X.shape[1], "column")
+
+
+def _of_lists(X: Any) -> str | None:
+    if len(X.rows) != X.shape[0] or list(map(len, X.rows)) != list(map(len, X.data)):
+        return "its lists of columns and values differ in length"
+    columns = np.fromiter(chain.from_iterable(X.rows), dtype=np.int64)
+    return _out_of_range(columns, X.shape[1], "column")
+
+
+def _of_diagonals(X: Any) -> str | None:
+    if len(X.offsets) != len(X.data):
+        return f"it has {len(X.offsets)} offsets of {len(X.data)} diagonals"
+    return None
+
+
+_PROBLEMS = {
+    "csr": _of_compressed,
+    "csc": _of_compressed,
+    "bsr": _of_compressed,
+    "coo": _of_coordinates,
+    "lil": _of_lists,
+    "dia": _of_diagonals,
+}
+
+
+def _out_of_range(indices: Any, bound: int, name: str) -> str | None:
+    if len(indices) and int(indices.min()) < 0:
+        return f"{name} indices go down to {indices.min()}"
+    if len(indices) and int(indices.max()) >= bound:
+        return f"{name} indices go up to {indices.max()}"
+    return None
