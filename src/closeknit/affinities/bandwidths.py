@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
@@ -23,7 +24,7 @@ from closeknit.affinities.validation import (
 )
 from closeknit.kernels import GAUSSIAN, Kernel
 
-__all__ = ["resolve", "solve", "solve_bandwidths", "solve_perplexities"]
+__all__ = ["resolve", "solve", "solve_bandwidths", "solve_perplexities", "to_csr"]
 
 
 def solve_bandwidths(
@@ -200,6 +201,18 @@ def solve(
     return Bandwidths(betas, sigmas, affinities, evaluations, status, slopes, k, start)
 
 
+def to_csr(indices: NDArray[Any], affinities: NDArray[np.float64], n_columns: int) -> Any:
+    """Rows of affinities as a CSR matrix that owns its arrays; missing neighbours are left out."""
+    n, k = indices.shape
+    missing = indices < 0
+    if missing.any():
+        present = ~missing
+        pointers = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        return csr_matrix((affinities[present], indices[present], pointers), shape=(n, n_columns))
+    pointers = np.arange(0, n * k + 1, k)
+    return csr_matrix((affinities.reshape(-1), indices.flatten(), pointers), shape=(n, n_columns))
+
+
 def resolve(
     method: str | RootFinder, order: str | Order, kernel: str | Kernel, random_state: Any = None
 ) -> tuple[RootFinder | None, Order, Kernel]:
@@ -222,4 +235,4 @@ def resolve(
             f"unknown order {order!r}; use {', '.join(map(repr, ORDERS))} or an object: for the "
             "pixels of an image closeknit.affinities.Raster((height, width))"
         )
-    return finder, strategy, check_kernel(kernel)
+    return finder, strategy, GAUSSIAN if kernel == "gaussian" else check_kernel(kernel)

@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit._threads import effective_n_jobs
+from closeknit.affinities.bandwidths import to_csr
 from closeknit.affinities.solution import (
     Bandwidths,
     Status,
     perplexity_of_rows,
-    to_csr,
     warn_of_rows,
 )
 from closeknit.affinities.transform import OutOfSampleMixin

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.any_kernel import distance_derivatives
-from closeknit.affinities.bandwidths import resolve, solve
+from closeknit.affinities.bandwidths import resolve, solve, to_csr
 from closeknit.affinities.base import BaseAffinities
 from closeknit.affinities.orders import Bounds, Regression
 from closeknit.affinities.root_finders import RootFinder
@@ -21,7 +21,6 @@ from closeknit.affinities.solution import (
     Bandwidths,
     LocalBandwidths,
     average,
-    to_csr,
     warn_of_rows,
 )
 from closeknit.affinities.traversal import Order, RowProblem

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from closeknit.affinities.validation import invalid_row
 from closeknit.exceptions import NoBandwidthWarning
@@ -25,7 +24,6 @@ __all__ = [
     "Status",
     "average",
     "perplexity_of_rows",
-    "to_csr",
     "warn_of_rows",
 ]
 
@@ -156,18 +154,6 @@ def average(parts: Sequence[Bandwidths], out: NDArray[np.float64] | None = None)
     total = parts[-1].affinities
     affinities = np.divide(total, len(parts), out=total if out is None else out)
     return replace(parts[-1], affinities=affinities, slopes=None, start=None, **columns)
-
-
-def to_csr(indices: NDArray[Any], affinities: NDArray[np.float64], n_columns: int) -> Any:
-    """Rows of affinities as a CSR matrix that owns its arrays; missing neighbours are left out."""
-    n, k = indices.shape
-    missing = indices < 0
-    if missing.any():
-        present = ~missing
-        pointers = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-        return csr_matrix((affinities[present], indices[present], pointers), shape=(n, n_columns))
-    pointers = np.arange(0, n * k + 1, k)
-    return csr_matrix((affinities.reshape(-1), indices.flatten(), pointers), shape=(n, n_columns))
 
 
 def warn_of_rows(status: NDArray[np.uint8], stacklevel: int) -> None:

@@ -11,7 +11,8 @@ from sklearn import config_context
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from closeknit.affinities.solution import to_csr, warn_of_rows
+from closeknit.affinities.bandwidths import to_csr
+from closeknit.affinities.solution import warn_of_rows
 from closeknit.neighbors import Neighbors, check_answer, validate_points
 from closeknit.progress import shown
 
