@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from closeknit.kernels import EPANECHNIKOV, GAUSSIAN, KERNELS, STUDENT, student
+from closeknit.kernels import EPANECHNIKOV, EXPONENTIAL, GAUSSIAN, KERNELS, STUDENT, student
 from closeknit.repulsion import ExactRepulsion
 
 # What each kernel is, for mpmath.
@@ -41,6 +41,37 @@ def test_values_and_logarithmic_derivatives(kernel, formula):
         got = getattr(kernel, name)(TIMES)
         scale = 1e-12 * max(1.0, np.abs(kernel.K1(TIMES) ** 2).max()) if name == "K21" else 1e-18
         np.testing.assert_allclose(got, values, rtol=1e-11, atol=scale, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "formula"),
+    [
+        *FORMULAS.values(),
+        (EPANECHNIKOV, lambda t: 1 - t),
+        (EXPONENTIAL, lambda t: mpmath.exp(-mpmath.sqrt(t))),
+    ],
+    ids=[*FORMULAS, "epanechnikov", "exponential"],
+)
+def test_logarithm_and_elasticity(kernel, formula):
+    """log K and d log K / d log t = t K'/K, which falls with t, by mpmath's derivatives."""
+    times = np.array([1e-6, 0.3, 0.9, *([] if kernel == EPANECHNIKOV else [7.0, 40.0])])
+    with mpmath.workdps(40):
+        at = [mpmath.mpf(t) for t in times.tolist()]
+        log = [float(mpmath.log(formula(t))) for t in at]
+        elasticity = [float(t * mpmath.diff(formula, t) / formula(t)) for t in at]
+        K2 = [float(mpmath.diff(formula, t, 2) / formula(t)) for t in at]
+    np.testing.assert_allclose(kernel.log(times), log, rtol=1e-12, atol=1e-16)
+    np.testing.assert_allclose(kernel.elasticity(times), elasticity, rtol=1e-12)
+    np.testing.assert_allclose(kernel.K2(times), K2, rtol=1e-10, atol=1e-30)
+    np.testing.assert_allclose(kernel.K(times), np.exp(log), rtol=1e-12)
+    assert (np.diff(kernel.elasticity(np.geomspace(1e-9, 0.999, 50))) < 0.0).all()
+    assert kernel.log(0.0) == 0.0
+    assert kernel.elasticity(0.0) == 0.0
+
+
+def test_outside_the_support_the_logarithm_is_minus_infinity():
+    np.testing.assert_array_equal(EPANECHNIKOV.log([1.0, 2.0]), -np.inf)
+    np.testing.assert_array_equal(EPANECHNIKOV.elasticity([1.0, 2.0]), 0.0)
 
 
 @each_formula

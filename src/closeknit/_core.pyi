@@ -133,6 +133,7 @@ class EntropicProblem:
         affinities: Array,
         betas: Array,
         sigmas: Array,
+        slopes: Array,
         evaluations: Array,
         status: Array,
     ) -> None: ...

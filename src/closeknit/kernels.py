@@ -1,7 +1,8 @@
-"""Kernels K(t) of the squared distance t = ‖x − y‖² between points of an embedding.
+"""Kernels K(t) of a squared distance t: between points of an embedding, or of data over 2σ².
 
-The formulas use K₁ = (log K)', K₂ = K''/K and K₂₁ = (log K)'' (section 1 of the partial-Hessian
-paper); the compiled sums take the kernel by its code.
+The formulas of embeddings use K₁ = (log K)', K₂ = K''/K and K₂₁ = (log K)'' (section 1 of the
+partial-Hessian paper); the compiled sums take the kernel by its code. Those of affinities use
+log K and its elasticity.
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EPANECHNIKOV", "GAUSSIAN", "KERNELS", "STUDENT", "Kernel", "student"]
+__all__ = [
+    "AFFINITY_KERNELS",
+    "EPANECHNIKOV",
+    "EXPONENTIAL",
+    "GAUSSIAN",
+    "KERNELS",
+    "STUDENT",
+    "Kernel",
+    "student",
+]
 
 Array = NDArray[np.float64]
 
@@ -27,7 +37,7 @@ class Kernel(ABC):
     ----------
     name : str
     family : int
-        What cpp/common/kernel.h calls it.
+        What cpp/common/kernel.h calls it; -1 if it is for affinities only.
     scale, power : float, default=1.0
         Shape of the kernel, with the meaning that its family gives them.
     """
@@ -68,6 +78,11 @@ class Kernel(ABC):
     def K(self, t: Any) -> Array:
         """Value."""
 
+    def log(self, t: Any) -> Array:
+        """Log K; −inf where K is 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.K(t))
+
     @abstractmethod
     def K1(self, t: Any) -> Array:
         """(log K)'."""
@@ -80,6 +95,13 @@ class Kernel(ABC):
         """(log K)'' = K2 − K1²."""
         return self.K2(t) - self.K1(t) ** 2
 
+    def elasticity(self, t: Any) -> Array:
+        """D log K / d log t = t K1, as if it were 0 where K is.
+
+        Where it falls with t, the entropy of affinities falls with β, and bandwidths are unique.
+        """
+        return np.asarray(t) * self.K1(t)
+
 
 class _Gaussian(Kernel):
     """exp(−power t / scale)."""
@@ -89,7 +111,10 @@ class _Gaussian(Kernel):
         return 6.0 * self.width  # exp(−36) = 2e-16
 
     def K(self, t: Any) -> Array:
-        return np.exp(-self.power / self.scale * np.asarray(t, dtype=np.float64))
+        return np.exp(self.log(t))
+
+    def log(self, t: Any) -> Array:
+        return -self.power / self.scale * np.asarray(t, dtype=np.float64)
 
     def K1(self, t: Any) -> Array:
         return np.full(np.shape(t), -self.power / self.scale)
@@ -108,6 +133,9 @@ class _Student(Kernel):
     def K(self, t: Any) -> Array:
         return (1.0 + np.asarray(t, dtype=np.float64) / self.scale) ** -self.power
 
+    def log(self, t: Any) -> Array:
+        return -self.power * np.log1p(np.asarray(t, dtype=np.float64) / self.scale)
+
     def K1(self, t: Any) -> Array:
         return -self.power / (self.scale + np.asarray(t, dtype=np.float64))
 
@@ -122,7 +150,7 @@ class _Epanechnikov(Kernel):
     smooth = False
 
     def squared(self) -> Self:
-        raise TypeError("the Epanechnikov kernel is not offered squared")
+        raise TypeError(f"the {self.name} kernel is not offered squared")
 
     def K(self, t: Any) -> Array:
         return np.maximum(0.0, 1.0 - np.asarray(t, dtype=np.float64))
@@ -135,14 +163,43 @@ class _Epanechnikov(Kernel):
         return np.zeros(np.shape(t))
 
 
-#: exp(−t): elastic embedding, s-SNE, SNE.
+class _Exponential(Kernel):
+    """exp(−√t): of the distance itself. Its derivatives are infinite at t = 0."""
+
+    smooth = False
+
+    squared = _Epanechnikov.squared
+
+    def K(self, t: Any) -> Array:
+        return np.exp(self.log(t))
+
+    def log(self, t: Any) -> Array:
+        return -np.sqrt(np.asarray(t, dtype=np.float64))
+
+    def K1(self, t: Any) -> Array:
+        with np.errstate(divide="ignore"):
+            return 0.5 / self.log(t)
+
+    def K2(self, t: Any) -> Array:
+        return self.K1(t) ** 2 * (1.0 - 1.0 / self.log(t))
+
+    def elasticity(self, t: Any) -> Array:
+        return 0.5 * self.log(t)
+
+
+#: exp(−t): elastic embedding, s-SNE, SNE; entropic affinities.
 GAUSSIAN = _Gaussian("gaussian", 0)
 #: 1 / (1 + t): t-SNE, t-EE.
 STUDENT = _Student("student", 1)
 #: max(0, 1 − t): repels at short range only.
 EPANECHNIKOV = _Epanechnikov("epanechnikov", 2)
 
+#: exp(−√t): affinities that fall with the distance.
+EXPONENTIAL = _Exponential("exponential", -1)
+
+#: Those that the compiled sums know, and those that affinities take.
 KERNELS = {kernel.name: kernel for kernel in (GAUSSIAN, STUDENT, EPANECHNIKOV)}
+AFFINITY_KERNELS = KERNELS | {EXPONENTIAL.name: EXPONENTIAL}
 
 
 def _is_number(value: Any) -> bool:

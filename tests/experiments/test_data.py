@@ -26,14 +26,6 @@ def test_photograph(monkeypatch, installed):
     np.testing.assert_allclose(points.X[:, 2:], to_luv(points.image).reshape(-1, 3))
 
 
-def test_docstrings_are_unit_vectors_of_their_own():
-    points = data.docstrings()
-    assert points.metric == "cosine"
-    assert points.X.shape[0] > 1000
-    norms = np.sqrt(points.X.multiply(points.X).sum(axis=1))
-    assert np.allclose(norms[norms > 0], 1.0)
-
-
 def test_files(tmp_path):
     """As the folder's files hold them."""
     rng = np.random.default_rng(0)

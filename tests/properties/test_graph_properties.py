@@ -152,7 +152,7 @@ def test_no_other_cut_comes_closer_to_the_target(name, A, target):
     [
         EntropicSparsifier(3.0, threshold=0.05),
         KNNSparsifier(3),
-        KNNSparsifier(3, mutual=True, mode="distance"),
+        KNNSparsifier(3, mutual=True),
         ViewerSparsifier(viewer_selection=[0, 1, 2], perplexity=3.0),
     ],
     ids=repr,
@@ -160,12 +160,11 @@ def test_no_other_cut_comes_closer_to_the_target(name, A, target):
 @quick
 @given(points, st.integers(-20, 20))
 def test_points_in_another_unit(sparsifier, X, power):
-    """Scaling the points changes no edge; only distances scale."""
+    """Scaling the points changes no edge and no weight."""
     scale = 2.0**power
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CloseknitWarning)
         a = sparsifier.set_params(n_jobs=1).fit_transform(X)
         b = sparsifier.fit_transform(scale * X)
     np.testing.assert_array_equal((a != 0).toarray(), (b != 0).toarray())
-    factor = scale if getattr(sparsifier, "mode", "") == "distance" else 1.0
-    np.testing.assert_allclose(b.toarray(), factor * a.toarray(), rtol=1e-9)
+    np.testing.assert_allclose(b.toarray(), a.toarray(), rtol=1e-9)

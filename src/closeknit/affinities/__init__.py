@@ -4,19 +4,21 @@
 
     solve_bandwidths(sq_distances, K)      the core: one bandwidth per row
         = a root finder (root_finders.py)  Newton, Halley, Euler, bisection, Brent, Ridders
-        × an order (orders.py)             bounds, density, tree, raster, …; or none
+        × an order (orders.py)             bounds, density, tree, raster, continuation, …; or none
         inside bounds (bounds.py)          Theorem 1.1 and sharper ones
+        for a kernel                       the Gaussian, compiled; any other one (any_kernel.py)
 
     EntropicAffinities                     data → neighbours → solve → CSR matrix
     FixedAffinities                        the rules it is compared with
 """
 
-from closeknit.affinities.bandwidths import Bandwidths, Status, solve_bandwidths
+from closeknit.affinities.bandwidths import solve_bandwidths, solve_perplexities
 from closeknit.affinities.bounds import bandwidth_bounds, entropy_derivatives
 from closeknit.affinities.entropic import EntropicAffinities, entropic_affinities
 from closeknit.affinities.fixed import FixedAffinities
 from closeknit.affinities.orders import (
     Bounds,
+    Continuation,
     Density,
     Gap,
     Given,
@@ -35,6 +37,7 @@ from closeknit.affinities.root_finders import (
     Ridders,
     RootFinder,
 )
+from closeknit.affinities.solution import Bandwidths, LocalBandwidths, Status
 from closeknit.affinities.spanning_tree import MinimumSpanningTree
 from closeknit.affinities.traversal import Order, RowProblem, Traversal
 from closeknit.affinities.validation import check_perplexity, scales_of
@@ -44,6 +47,7 @@ __all__ = [
     "Bisection",
     "Bounds",
     "Brent",
+    "Continuation",
     "Density",
     "EntropicAffinities",
     "Euler",
@@ -51,6 +55,7 @@ __all__ = [
     "Gap",
     "Given",
     "Halley",
+    "LocalBandwidths",
     "MinimumSpanningTree",
     "NeighborDistance",
     "Newton",
@@ -70,4 +75,5 @@ __all__ = [
     "entropy_derivatives",
     "scales_of",
     "solve_bandwidths",
+    "solve_perplexities",
 ]

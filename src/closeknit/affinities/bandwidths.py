@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-from enum import IntEnum
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,100 +11,27 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities.orders import ORDERS, RandomOrder, Regression
+from closeknit.affinities.any_kernel import solve_for_kernel
+from closeknit.affinities.orders import ORDERS, Continuation, RandomOrder, Regression
 from closeknit.affinities.root_finders import ROOT_FINDERS, Halley, RootFinder
+from closeknit.affinities.solution import Bandwidths, warn_of_rows
 from closeknit.affinities.traversal import Order, RowProblem, Traversal
-from closeknit.affinities.validation import check_perplexity, check_sq_distances, invalid_row
-from closeknit.exceptions import NoBandwidthWarning
+from closeknit.affinities.validation import (
+    check_kernel,
+    check_perplexity,
+    check_sq_distances,
+    scales_of,
+)
+from closeknit.kernels import GAUSSIAN, Kernel
 
-__all__ = [
-    "Bandwidths",
-    "Status",
-    "perplexity_of_rows",
-    "resolve_method",
-    "resolve_order",
-    "solve",
-    "solve_bandwidths",
-    "to_csr",
-    "warn_of_rows",
-]
-
-
-class Status(IntEnum):
-    """What became of a row; the numbers are those of the compiled core."""
-
-    CONVERGED = 0
-    TIES = 1
-    CONSTANT = 2
-    TOO_FEW = 3
-    INVALID = 4
-    STALLED = 5
-    MISSING = 6
-
-
-_WHY = {
-    Status.TIES: "{n} with as many neighbours tied at the smallest distance as the perplexity, or "
-    "more (uniform over the ties, sigma = 0)",
-    Status.CONSTANT: "{n} whose distances are all equal (uniform, sigma = inf)",
-    Status.TOO_FEW: "{n} with no more neighbours than the perplexity (uniform, sigma = inf)",
-    Status.STALLED: "{n} for which tol was not reached",
-}
-
-
-@dataclass(frozen=True)
-class Bandwidths:
-    """Solution of H(β) = log K for every row.
-
-    Attributes
-    ----------
-    betas : ndarray of shape (n_samples,)
-        Precisions β = 1/(2σ²).
-    sigmas : ndarray of shape (n_samples,)
-        Bandwidths σ.
-    affinities : ndarray of shape (n_samples, n_neighbors)
-        ``p_j ∝ exp(-β d_j)``; rows sum to 1.
-    evaluations : ndarray of shape (n_samples,)
-        Passes over the row's distances, in single or double precision.
-    status : ndarray of shape (n_samples,)
-        What became of each row: a :class:`Status`.
-    start : Regression or None
-        The fitted start of the order-free solver, to be passed as ``order`` for further rows.
-    """
-
-    betas: NDArray[np.float64]
-    sigmas: NDArray[np.float64]
-    affinities: NDArray[np.float64]
-    evaluations: NDArray[np.int32]
-    status: NDArray[np.uint8]
-    slopes: NDArray[np.float64] | None = None
-    start: Regression | None = None
-
-    @property
-    def converged(self) -> NDArray[np.bool_]:
-        """Whether each row has the wanted perplexity."""
-        return self.status == Status.CONVERGED
-
-    @cached_property
-    def perplexities(self) -> NDArray[np.float64]:
-        """Exp of each row's entropy, recomputed from the affinities."""
-        return perplexity_of_rows(self.affinities)
-
-
-def perplexity_of_rows(affinities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return exp(−Σ p log p) of every row, in chunks that stay in cache."""
-    from scipy.special import entr
-
-    out = np.empty(len(affinities))
-    step = max(1, 2**18 // max(1, affinities.shape[1]))
-    for i in range(0, len(affinities), step):
-        out[i : i + step] = np.exp(entr(affinities[i : i + step]).sum(axis=1))
-    return out
+__all__ = ["resolve", "solve", "solve_bandwidths", "solve_perplexities", "to_csr"]
 
 
 def solve_bandwidths(
     sq_distances: ArrayLike,
     perplexity: float | ArrayLike,
     *,
+    kernel: str | Kernel = "gaussian",
     method: str | RootFinder = "auto",
     order: str | Order = "auto",
     tol: float = 1e-10,
@@ -125,6 +49,12 @@ def solve_bandwidths(
         count. Rows sorted in increasing order are fastest; other rows are solved as exactly.
     perplexity : float or array-like of shape (n_samples,)
         The effective number of neighbours K, one or per row, from 1 to less than n_neighbors.
+    kernel : {"gaussian", "student", "exponential", "epanechnikov"} or Kernel, default="gaussian"
+        The K of ``p_j ∝ K(β d_j)``, with squared distances d and β = 1/(2σ²): exp(−t), 1/(1 + t),
+        exp(−√t), max(0, 1 − t), or another one whose elasticity falls with t, such as
+        ``closeknit.kernels.student(3.0)``. Others than the Gaussian take several times as long:
+        after the Gaussian's solution, Newton's method from its root, or by `order` from that of a
+        :class:`~closeknit.affinities.Continuation`, safeguarded by bisection.
     method : {"auto", "newton", "halley", "euler", "bisection", "brent", "ridders"} or RootFinder
         ``"auto"`` takes about two passes over the distances (Halley's method if an `order` is
         given). The derivative-based methods run inside the paper's Algorithm 1.
@@ -154,7 +84,9 @@ def solve_bandwidths(
         the smallest distance, not to 0, so a root exists for m < K < n_neighbors only. Rows with
         m ≥ K get the limit, the uniform distribution over the ties (β = inf, σ = 0); rows of equal
         distances, and rows with no more than K neighbours present, the uniform distribution
-        (β = 0, σ = inf). Their `converged` is False.
+        (β = 0, σ = inf). Under a kernel with heavy tails, such as Student's, the entropy need not
+        fall as far: rows on which it stays above log K get the limit (β = inf, σ = 0). The
+        `converged` of all these is False.
 
     References
     ----------
@@ -182,25 +114,55 @@ def solve_bandwidths(
                 "they must be the same"
             )
     problem = RowProblem(d, k, indices, effective_n_jobs(n_jobs))
-    solution = solve(
-        problem,
-        method=method,
-        order=order,
-        tol=tol,
-        random_state=random_state,
-        allow_missing=allow_missing,
-    )
+    resolved = resolve(method, order, kernel, random_state)
+    solution = solve(problem, *resolved, tol=tol, allow_missing=allow_missing)
     warn_of_rows(solution.status, stacklevel=3)
     return solution
 
 
+def solve_perplexities(
+    sq_distances: ArrayLike, perplexities: Sequence[float], **options: Any
+) -> list[Bandwidths]:
+    """Find the bandwidths at several perplexities, each from those at the one before.
+
+    Parameters
+    ----------
+    sq_distances : array-like of shape (n_samples, n_neighbors)
+    perplexities : sequence of float
+        Best in ascending or descending order: the nearer they are to each other, the better the
+        starts.
+    **options
+        Further parameters of :func:`solve_bandwidths`; its `order` is that of the first perplexity.
+
+    Returns
+    -------
+    list of Bandwidths
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import closeknit as ck
+    >>> d = np.sort(np.random.default_rng(0).random((1000, 90)), axis=1)
+    >>> path = ck.affinities.solve_perplexities(d, [20, 25, 30], kernel="exponential")
+    >>> [float(s.perplexities.mean().round(6)) for s in path]
+    [20.0, 25.0, 30.0]
+    >>> bool(path[1].evaluations.mean() < path[0].evaluations.mean())
+    True
+    """
+    path: list[Bandwidths] = []
+    for perplexity in scales_of(list(perplexities)):
+        path.append(solve_bandwidths(sq_distances, perplexity, **options))
+        options["order"] = Continuation(path[-1])
+    return path
+
+
 def solve(
     problem: RowProblem,
+    finder: RootFinder | None,
+    order: Order,
+    kernel: Kernel,
     *,
-    method: str | RootFinder,
-    order: str | Order,
     tol: float,
-    random_state: Any = None,
     allow_missing: bool = False,
     affinities: NDArray[np.float64] | None = None,
 ) -> Bandwidths:
@@ -210,7 +172,6 @@ def solve(
     """
     d, k = problem.sq_distances, problem.perplexity
     n = len(d)
-    finder, strategy = resolve_method(method), resolve_order(order, random_state)
     out = (
         np.empty(d.shape) if affinities is None else affinities,
         *np.empty((3, n)),
@@ -218,20 +179,26 @@ def solve(
         np.empty(n, np.uint8),
     )
     core_problem = _core.EntropicProblem(d, k, tol, allow_missing, *out)
-    start = strategy.fit(problem) if isinstance(strategy, Regression) else None
+    continued = kernel != GAUSSIAN and isinstance(order, Continuation)
+    gaussian = Regression() if continued else order
+    start = gaussian.fit(problem) if isinstance(gaussian, Regression) else None
     if finder is None and start is not None and start.ranks:
         model = (list(start.ranks), list(start.weights), start.intercept)
         _core.solve_from_model(core_problem, model, problem.n_jobs)
     else:
         finder = finder or Halley()
-        plan = (start or strategy).plan(problem)
+        plan = (start or gaussian).plan(problem)
         if not isinstance(plan, Traversal):
             raise TypeError(f"the order made {plan!r}; it must be a closeknit.affinities.Traversal")
         steps = getattr(finder, "max_inner", 1)
         row_order = _core.RowOrder(plan.sequence, plan.parent, plan.runs, plan.waves, plan.starts)
         _core.solve_in_order(core_problem, finder.code, steps, row_order, problem.n_jobs)
     affinities, betas, sigmas, slopes, evaluations, status = out
-    return Bandwidths(betas, sigmas, affinities, evaluations, status, slopes, start)
+    if kernel != GAUSSIAN:
+        # Which rows have a root does not depend on the kernel, but for heavy tails.
+        starts = order.starts(problem) if isinstance(order, Continuation) else None
+        solve_for_kernel(problem, kernel, starts, tol, out)
+    return Bandwidths(betas, sigmas, affinities, evaluations, status, slopes, k, start)
 
 
 def to_csr(indices: NDArray[Any], affinities: NDArray[np.float64], n_columns: int) -> Any:
@@ -246,62 +213,26 @@ def to_csr(indices: NDArray[Any], affinities: NDArray[np.float64], n_columns: in
     return csr_matrix((affinities.reshape(-1), indices.flatten(), pointers), shape=(n, n_columns))
 
 
-def resolve_method(method: str | RootFinder) -> RootFinder | None:
-    """Turn a name into a root finder; ``"auto"`` gives None."""
-    if isinstance(method, RootFinder):
-        return method
-    if method == "auto":
-        return None
-    if method in ROOT_FINDERS:
-        return ROOT_FINDERS[method]()
-    raise ValueError(
-        f"unknown method {method!r}; use 'auto', {', '.join(map(repr, ROOT_FINDERS))} "
-        "or an object such as closeknit.affinities.Halley()"
-    )
-
-
-def resolve_order(order: str | Order, random_state: Any = None) -> Order:
-    """Turn a name into an order."""
+def resolve(
+    method: str | RootFinder, order: str | Order, kernel: str | Kernel, random_state: Any = None
+) -> tuple[RootFinder | None, Order, Kernel]:
+    """Turn names into a root finder (None for ``"auto"``), an order and a kernel."""
+    if isinstance(method, RootFinder) or method == "auto":
+        finder = None if isinstance(method, str) else method
+    elif method in ROOT_FINDERS:
+        finder = ROOT_FINDERS[method]()
+    else:
+        raise ValueError(
+            f"unknown method {method!r}; use 'auto', {', '.join(map(repr, ROOT_FINDERS))} "
+            "or an object such as closeknit.affinities.Halley()"
+        )
     if isinstance(order, Order) and not isinstance(order, str):
-        return order
-    if order == "raster":
+        strategy = order
+    elif order in ORDERS:
+        strategy = RandomOrder(random_state) if order == "random" else ORDERS[order]()
+    else:
         raise ValueError(
-            "order='raster' needs the image's shape; "
-            "use closeknit.affinities.Raster((height, width))"
+            f"unknown order {order!r}; use {', '.join(map(repr, ORDERS))} or an object: for the "
+            "pixels of an image closeknit.affinities.Raster((height, width))"
         )
-    if order == "random":
-        return RandomOrder(random_state)
-    if order in ORDERS:
-        return ORDERS[order]()
-    raise ValueError(
-        f"unknown order {order!r}; use {', '.join(map(repr, ORDERS))} "
-        "or an object such as closeknit.affinities.Raster((height, width))"
-    )
-
-
-def warn_of_rows(status: NDArray[np.uint8], stacklevel: int) -> None:
-    """Raise for rows that cannot be, warn once about those without a root.
-
-    A row of several scales counts once, as the scale that fared worst.
-    """
-    if not status.any():
-        return
-    if status.ndim == 2:
-        status = status.max(axis=1)
-    count = np.bincount(status, minlength=len(Status))
-    if count[Status.INVALID]:
-        raise invalid_row(int(np.argmax(status == Status.INVALID)))
-    if count[Status.MISSING]:
-        row = int(np.argmax(status == Status.MISSING))
-        raise ValueError(
-            f"row {row} of the squared distances contains inf; rescale the data if distances "
-            "overflow, or pass allow_missing=True if inf marks a missing neighbour"
-        )
-    reasons = [why.format(n=count[code]) for code, why in _WHY.items() if count[code]]
-    if reasons:
-        warnings.warn(
-            f"{len(status) - count[Status.CONVERGED]} of {len(status)} points have no bandwidth of "
-            f"the wanted perplexity: {'; '.join(reasons)}",
-            NoBandwidthWarning,
-            stacklevel=stacklevel,
-        )
+    return finder, strategy, GAUSSIAN if kernel == "gaussian" else check_kernel(kernel)

@@ -13,14 +13,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities.bandwidths import (
+from closeknit.affinities.bandwidths import to_csr
+from closeknit.affinities.solution import (
     Bandwidths,
     Status,
     perplexity_of_rows,
-    to_csr,
     warn_of_rows,
 )
-from closeknit.affinities.scales import Mixture
 from closeknit.affinities.transform import OutOfSampleMixin
 from closeknit.neighbors import (
     AllPoints,
@@ -80,19 +79,15 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
         *,
         fitting: bool,
         out: NDArray[np.float64] | None = None,
-    ) -> Bandwidths | Mixture:
+    ) -> Bandwidths:
         """Turn rows of squared distances into affinities, written to `out` if that is given.
 
         Rows are sorted and come with `indices`, or are whole rows of a distance matrix.
         """
 
     @abstractmethod
-    def _check_parameters(self) -> int:
-        """Check the parameters; return what ``n_neighbors="auto"`` stands for."""
-
-    @abstractmethod
-    def _check_count(self, k: int) -> None:
-        """Check that `k` neighbours per point suffice."""
+    def _check_parameters(self, n_samples: int) -> int:
+        """Check the parameters; return how many neighbours each of so many points has."""
 
     def _needs_sorted_rows(self) -> bool:
         """Whether whole rows of a distance matrix will not do."""
@@ -113,9 +108,8 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
         self
         """
         effective_n_jobs(self.n_jobs)
-        default = self._check_parameters()
         X = validate_points(self, X, ensure_min_samples=2)
-        k = self._count_neighbors(X.shape[0], default)
+        k = self._check_parameters(X.shape[0])
         given = isinstance(self.neighbors, Neighbors | tuple)
         # X is known to be finite now; nothing further down needs to check again.
         with shown(self.verbose), config_context(assume_finite=True):
@@ -193,7 +187,7 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
         matrix = to_csr(indices, rows.affinities, n)
         self.affinities_ = matrix.toarray() if self.n_neighbors is None else matrix
         # Once the scales are averaged, their own perplexities are lost.
-        several = rows.perplexities if isinstance(rows, Mixture) else None
+        several = rows.scale_perplexities
         return rows.sigmas, rows.betas, rows.evaluations, rows.status, several
 
     def _fit_dense(self, X: Any) -> tuple[Any, ...]:
@@ -209,13 +203,12 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
             own = np.arange(n)[rows]
             block[np.arange(len(own)), own] = 0.0 if self.include_self else np.inf
             blocks.append(self._solve(block, None, fitting=True, out=self.affinities_[rows]))
-        several = isinstance(blocks[0], Mixture)
-        names = ("sigmas", "betas", "evaluations", "status", *(["perplexities"] * several))
-        joined = [np.concatenate([getattr(part, name) for part in blocks]) for name in names]
-        return (*joined, *([None] * (not several)))
+        names = ["sigmas", "betas", "evaluations", "status", "scale_perplexities"]
+        columns = [[getattr(part, name) for part in blocks] for name in names]
+        return tuple(None if column[0] is None else np.concatenate(column) for column in columns)
 
     def _count_neighbors(self, n: int, default: int) -> int:
-        """Neighbours per point, checked."""
+        """Return the neighbours per point; ``"auto"`` stands for `default`."""
         k = self.n_neighbors
         integer = isinstance(k, int | np.integer) and not isinstance(k, bool)
         if not (k is None or k == "auto" or (integer and k >= 1)):  # type: ignore[operator]
@@ -229,7 +222,6 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
                 f"n_neighbors={k} needs at least {int(k) + 1} points, got n_samples = {n}; "
                 "lower n_neighbors or use n_neighbors='auto'"
             )
-        self._check_count(int(k))
         return int(k)
 
     def __sklearn_tags__(self) -> Any:

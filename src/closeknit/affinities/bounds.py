@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities.validation import check_perplexity, check_sq_distances, invalid_row
+from closeknit.affinities.validation import (
+    check_kernel,
+    check_perplexity,
+    check_sq_distances,
+    invalid_row,
+)
+from closeknit.kernels import GAUSSIAN, Kernel
 
 __all__ = ["bandwidth_bounds", "entropy_derivatives"]
+
+Array = NDArray[np.float64]
 
 
 def bandwidth_bounds(
@@ -19,8 +27,9 @@ def bandwidth_bounds(
     perplexity: float | ArrayLike,
     *,
     kind: Literal["sharp", "paper"] = "sharp",
+    kernel: str | Kernel = "gaussian",
     n_jobs: int | None = -1,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     r"""Lower and upper bounds of each row's precision β = 1/(2σ²), in constant time per row.
 
     Parameters
@@ -36,13 +45,19 @@ def bandwidth_bounds(
         .. math:: \min_{1 ≤ m < K} \frac{c(N, K, m)}{d_N^2 - d_1^2} ≤ β ≤ \frac{c(N, K, m)}{Δ_2^2}
 
         where the m on the right is the number of ties and Δ₂² the first non-zero gap.
+    kernel : str or Kernel, default="gaussian"
+        As in :func:`closeknit.solve_bandwidths`. The sharp bounds are about how much the weights of
+        two neighbours differ, so they hold for any kernel: β lies between those at which
+        log K(β d₁²) − log K(β d²) is c for the farthest neighbour, and for the nearest that is not
+        tied.
     n_jobs : int or None, default=-1
         Number of threads.
 
     Returns
     -------
     lower, upper : ndarray of shape (n_samples,)
-        In β; NaN for rows that have no root (see :func:`closeknit.solve_bandwidths`).
+        In β; NaN for rows that have no root (see :func:`closeknit.solve_bandwidths`). The upper
+        bound of a kernel with heavy tails may be infinite.
 
     References
     ----------
@@ -59,17 +74,43 @@ def bandwidth_bounds(
     """
     if kind not in ("sharp", "paper"):
         raise ValueError(f"unknown kind {kind!r}; use 'sharp' or 'paper'")
+    shape = check_kernel(kernel)
+    if kind == "paper" and shape != GAUSSIAN:
+        raise ValueError("kind='paper' is for the Gaussian kernel; use kind='sharp'")
     d = check_sq_distances(sq_distances).astype(np.float64, copy=False)
     k = check_perplexity(perplexity, *d.shape)
     _refuse_nan(d)
     lower, upper = np.empty(len(d)), np.empty(len(d))
     _core.bounds_of_rows(d, k, kind == "sharp", lower, upper, effective_n_jobs(n_jobs))
-    return lower, upper
+    if shape == GAUSSIAN:
+        return lower, upper
+    near = d.min(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        far = np.where(np.isfinite(d), d, -np.inf).max(axis=1)
+        second = np.where(d > near[:, None], d, np.inf).min(axis=1)
+        return (
+            _where_weights_differ(shape, near, far, lower * (far - near))[0],
+            _where_weights_differ(shape, near, second, upper * (second - near))[1],
+        )
+
+
+def _where_weights_differ(
+    kernel: Kernel, near: Array, far: Array, wanted: Array
+) -> tuple[Array, Array]:
+    """The β, from both sides, at which log K of two squared distances differs by what is wanted."""
+    low, high = np.full(len(far), -700.0), np.full(len(far), 700.0)  # of log(β far)
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        t = np.exp(middle)
+        below = kernel.log(t * (near / far)) - kernel.log(t) < wanted
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    high[high == 700.0] = np.inf
+    return np.exp(low + 0.0 * wanted) / far, np.exp(high + 0.0 * wanted) / far  # NaN stays NaN
 
 
 def entropy_derivatives(
     sq_distances: ArrayLike, log_betas: ArrayLike, *, n_jobs: int | None = -1
-) -> NDArray[np.float64]:
+) -> Array:
     """Entropy of each row's distribution and its derivatives with respect to log β.
 
     With the cumulants κ of the squared distances under p, ``H' = −β²κ₂``,
@@ -98,9 +139,7 @@ def entropy_derivatives(
     True
     """
     d = check_sq_distances(sq_distances).astype(np.float64, copy=False)
-    b: NDArray[Any] = np.ascontiguousarray(
-        np.broadcast_to(np.asarray(log_betas, dtype=np.float64), (len(d),))
-    )
+    b: Array = np.ascontiguousarray(np.broadcast_to(np.asarray(log_betas, np.float64), len(d)))
     if not np.isfinite(b).all():
         raise ValueError("log_betas must be finite")
     _refuse_nan(d)
@@ -109,7 +148,7 @@ def entropy_derivatives(
     return out
 
 
-def _refuse_nan(sq_distances: NDArray[np.float64]) -> None:
+def _refuse_nan(sq_distances: Array) -> None:
     invalid = np.isnan(sq_distances).any(axis=1) | (sq_distances == -np.inf).any(axis=1)
     if invalid.any():
         raise invalid_row(int(np.argmax(invalid)))

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities.bandwidths import Bandwidths, resolve_method, resolve_order, solve
+from closeknit.affinities.any_kernel import distance_derivatives
+from closeknit.affinities.bandwidths import resolve, solve, to_csr
 from closeknit.affinities.base import BaseAffinities
 from closeknit.affinities.orders import Bounds, Regression
 from closeknit.affinities.root_finders import RootFinder
-from closeknit.affinities.scales import Mixture, average
+from closeknit.affinities.solution import (
+    Bandwidths,
+    LocalBandwidths,
+    average,
+    warn_of_rows,
+)
 from closeknit.affinities.traversal import Order, RowProblem
-from closeknit.affinities.validation import check_perplexity, scales_of
+from closeknit.affinities.validation import check_kernel, check_perplexity, scales_of
+from closeknit.kernels import Kernel
+from closeknit.neighbors import validate_points
 
 __all__ = ["EntropicAffinities", "entropic_affinities"]
 
@@ -41,6 +51,9 @@ class EntropicAffinities(BaseAffinities):
     neighbors : {"auto", "exact", "approximate"} or object, default="auto"
         How neighbours are found: see :func:`closeknit.neighbors.find_neighbors`. May also be a
         :class:`~closeknit.neighbors.Neighbors` or a pair (indices, distances) for the points of X.
+    kernel : str or Kernel, default="gaussian"
+        What the affinities are of a distance: ``"gaussian"``, ``"student"``, ``"exponential"``,
+        ``"epanechnikov"`` or another one; see :func:`closeknit.solve_bandwidths`.
     method : str or RootFinder, default="auto"
         Root finder: see :func:`closeknit.solve_bandwidths`.
     order : str or Order, default="auto"
@@ -115,6 +128,7 @@ class EntropicAffinities(BaseAffinities):
         n_neighbors: int | str | None = "auto",
         metric: str = "euclidean",
         neighbors: Any = "auto",
+        kernel: str | Kernel = "gaussian",
         method: str | RootFinder = "auto",
         order: str | Order = "auto",
         include_self: bool = False,
@@ -127,6 +141,7 @@ class EntropicAffinities(BaseAffinities):
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.neighbors = neighbors
+        self.kernel = kernel
         self.method = method
         self.order = order
         self.include_self = include_self
@@ -142,64 +157,101 @@ class EntropicAffinities(BaseAffinities):
         *,
         fitting: bool,
         out: NDArray[np.float64] | None = None,
-    ) -> Bandwidths | Mixture:
-        scales = scales_of(self.perplexity)
+    ) -> Bandwidths:
+        scales, several = scales_of(self.perplexity), isinstance(self.perplexity, list | tuple)
+        finder, order, kernel = resolve(self.method, self.order, self.kernel, self.random_state)
         if fitting:
             self.starts_: list[Regression | None] = [None] * len(scales)
-        if not isinstance(self.perplexity, list | tuple):
-            return self._solve_scale(sq_distances, indices, 0, scales[0], fitting, out)
-        return average(
-            (
-                self._solve_scale(sq_distances, indices, scale, perplexity, fitting)
-                for scale, perplexity in enumerate(scales)
-            ),
-            out,
-        )
+        parts: list[Bandwidths] = []
+        for scale, perplexity in enumerate(scales):
+            if indices is None:
+                order = Bounds()  # the regression needs sorted rows
+            elif not fitting:
+                order = self.starts_[scale] or Bounds()  # independent of the rest of the batch
+            target = np.array([float(perplexity)])
+            solution = solve(
+                RowProblem(sq_distances, target, indices, effective_n_jobs(self.n_jobs)),
+                finder,
+                order,
+                kernel,
+                tol=self.tol,
+                allow_missing=True,
+                affinities=None if several else out,
+            )
+            if fitting and solution.start is not None and solution.start.ranks:
+                self.starts_[scale] = solution.start
+            if several:
+                # The scales' own perplexities are lost once their affinities are added up.
+                own, total = solution.perplexities, solution.affinities
+                total = np.add(total, parts[-1].affinities, out=total) if parts else total
+                solution = replace(solution, affinities=total, scale_perplexities=own)
+            parts.append(solution)
+        return average(parts, out) if several else parts[0]
 
-    def _solve_scale(
-        self,
-        sq_distances: NDArray[Any],
-        indices: NDArray[Any] | None,
-        scale: int,
-        perplexity: float,
-        fitting: bool,
-        out: NDArray[np.float64] | None = None,
-    ) -> Bandwidths:
-        order: str | Order = self.order
-        if indices is None:
-            order = Bounds()  # the regression needs sorted rows
-        elif not fitting:
-            order = self.starts_[scale] or Bounds()  # independent of the other rows of the batch
-        target = np.array([float(perplexity)])
-        solution = solve(
-            RowProblem(sq_distances, target, indices, effective_n_jobs(self.n_jobs)),
-            method=self.method,
-            order=order,
-            tol=self.tol,
-            random_state=self.random_state,
-            allow_missing=True,
-            affinities=out,
-        )
-        if fitting:
-            start = solution.start
-            self.starts_[scale] = start if start is not None and start.ranks else None
-        return solution
+    def bandwidths_at(self, X: Any) -> LocalBandwidths:
+        """Bandwidths as a function of the place, β(x, K), with its derivatives (section 1).
+
+        Unlike at the fitted points nothing is left out, as in ``transform(X, as_new=True)``: the
+        function is continuous everywhere, and with ``n_neighbors=None`` so is its gradient.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features)
+
+        Returns
+        -------
+        LocalBandwidths
+
+        Examples
+        --------
+        >>> import closeknit as ck
+        >>> from sklearn.datasets import load_iris
+        >>> X = load_iris().data
+        >>> local = ck.EntropicAffinities(20, n_neighbors=None).fit(X).bandwidths_at(X[:3])
+        >>> local.sigmas.shape, local.gradients.shape
+        ((3,), (3, 4))
+        >>> bool((local.perplexity_derivatives < 0.0).all())  # more neighbours, smaller β
+        True
+        """
+        check_is_fitted(self)
+        points = getattr(self.index_, "points_", getattr(self.index_, "X", None))
+        several = isinstance(self.perplexity, list | tuple)
+        if several or self.metric != "euclidean" or not isinstance(points, np.ndarray):
+            raise ValueError(
+                "bandwidths_at needs one perplexity, metric='euclidean', and dense points that "
+                "this estimator searched by itself"
+            )
+        X = validate_points(self, X, reset=False, accept_sparse=False)
+        kernel, center = check_kernel(self.kernel), points.mean(axis=0, dtype=np.float64)
+        parts = []
+        for rows, indices, sq_distances, _ in self._new_rows(X, as_new=True):
+            solved = self._solve(sq_distances, indices, fitting=False)
+            assert solved.slopes is not None
+            W = distance_derivatives(kernel, sq_distances, solved.betas, solved.slopes)
+            if indices is not None:
+                W = to_csr(indices, W, len(points))
+            # ∂β/∂x = Σ ∂β/∂d_j 2 (x − x_j); digits that all points share would cancel.
+            sums = np.asarray(W.sum(axis=1)).reshape(-1, 1)
+            gradients = 2.0 * (sums * (X[rows] - center) - W @ (points - center))
+            found = (solved.betas, solved.sigmas, solved.perplexity_derivatives, gradients)
+            parts.append(found)
+            warn_of_rows(solved.status, stacklevel=3)
+        return LocalBandwidths(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _needs_sorted_rows(self) -> bool:
         return not (self.order in ("auto", "bounds") or isinstance(self.order, Bounds))
 
-    def _check_count(self, k: int) -> None:
-        for perplexity in scales_of(self.perplexity):
-            check_perplexity(perplexity, 1, k + bool(self.include_self))
-
-    def _check_parameters(self) -> int:
-        for perplexity in scales_of(self.perplexity):
-            check_perplexity(perplexity, 1, np.iinfo(np.int64).max)
+    def _check_parameters(self, n_samples: int) -> int:
+        scales = [
+            float(check_perplexity(scale, 1, np.iinfo(np.int64).max)[0])
+            for scale in scales_of(self.perplexity)
+        ]
         if not 0.0 < self.tol < 1.0:
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
-        resolve_method(self.method)
-        resolve_order(self.order)
-        return math.ceil(3.0 * max(scales_of(self.perplexity)))
+        resolve(self.method, self.order, self.kernel)
+        k = self._count_neighbors(n_samples, math.ceil(3.0 * max(scales)))
+        check_perplexity(max(scales), 1, k + bool(self.include_self))
+        return k
 
 
 def entropic_affinities(

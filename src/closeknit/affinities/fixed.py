@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.affinities.bandwidths import Bandwidths
 from closeknit.affinities.base import BaseAffinities
+from closeknit.affinities.solution import Bandwidths
 
 __all__ = ["FixedAffinities"]
 
@@ -102,14 +102,7 @@ class FixedAffinities(BaseAffinities):
         _core.affinities_at(d, betas, indices is not None, affinities, perplexities, threads)
         return Bandwidths(betas, sigmas, affinities, np.ones(n, np.int32), np.zeros(n, np.uint8))
 
-    def _check_count(self, k: int) -> None:
-        if self.sigma == "neighbor" and self.rank > k:
-            raise ValueError(
-                f"rank={self.rank} needs at least that many neighbours per point, got {k}; "
-                "lower rank or use more neighbours"
-            )
-
-    def _check_parameters(self) -> int:
+    def _check_parameters(self, n_samples: int) -> int:
         if isinstance(self.sigma, str):
             if self.sigma != "neighbor":
                 raise ValueError(f"sigma={self.sigma!r} must be a positive number or 'neighbor'")
@@ -117,4 +110,10 @@ class FixedAffinities(BaseAffinities):
             raise ValueError(f"sigma={self.sigma} must be a positive number or 'neighbor'")
         if self.rank < 1:
             raise ValueError(f"rank={self.rank} must be at least 1")
-        return 90
+        k = self._count_neighbors(n_samples, 90)
+        if self.sigma == "neighbor" and self.rank > k:
+            raise ValueError(
+                f"rank={self.rank} needs at least that many neighbours per point, got {k}; "
+                "lower rank or use more neighbours"
+            )
+        return k

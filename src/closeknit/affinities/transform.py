@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,16 @@ from sklearn import config_context
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from closeknit.affinities.bandwidths import to_csr, warn_of_rows
+from closeknit.affinities.bandwidths import to_csr
+from closeknit.affinities.solution import warn_of_rows
 from closeknit.neighbors import Neighbors, check_answer, validate_points
 from closeknit.progress import shown
 
-__all__ = ["OutOfSampleMixin"]
+__all__ = ["NewRows", "OutOfSampleMixin"]
+
+#: Some new points: where they stand in the batch, their neighbours (None: all fitted points), the
+#: squared distances to these, and the fitted points that they coincide with.
+NewRows = tuple[slice, NDArray[Any] | None, NDArray[np.float64], NDArray[np.int64]]
 
 
 class OutOfSampleMixin(TransformerMixin):
@@ -28,24 +34,34 @@ class OutOfSampleMixin(TransformerMixin):
     index_: Any
     _solve: Any
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, *, as_new: bool = False) -> Any:
         """Affinities of new points over the fitted ones.
 
-        Each row is found on its own, whatever else `X` holds. A new point that coincides with a
-        fitted one is taken for that point, so ``fit(X).transform(X)`` gives what
-        ``fit_transform(X)`` gives (unless duplicates leave open which of them it is, or the search
-        is approximate).
+        Each row is found on its own, whatever else `X` holds.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
             New points; with ``metric="precomputed"`` their distances to the fitted points.
+        as_new : bool, default=False
+            Whether a point where a fitted one is, is a new point all the same. See Notes.
 
         Returns
         -------
         csr_matrix or ndarray of shape (n_new, n_samples)
+
+        Notes
+        -----
+        A fitted point is not among its own neighbours, but a new point beside it has it for its
+        nearest one. So no function of the place alone is both what `fit` gives at the fitted points
+        and continuous. By default a point where a fitted one is, is taken for that one, and
+        ``fit(X).transform(X)`` gives what ``fit_transform(X)`` gives (unless duplicates leave open
+        which of them it is, or the search is approximate). With ``as_new=True`` it is a point like
+        any other, at distance 0 from the fitted one: its bandwidth is the paper's σ(x), continuous
+        everywhere, and so are its affinities, but for those at the edge of the neighbourhood. With
+        ``include_self=True`` both hold at once.
         """
-        return self.transform_and_match(X)[0]
+        return self._transform(X, as_new)[0]
 
     def transform_and_match(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
         """Affinities of new points, and which fitted points they coincide with, by one search.
@@ -71,49 +87,56 @@ class OutOfSampleMixin(TransformerMixin):
         >>> Q.shape, matches
         ((4, 1000), array([998, 999,  -1,  -1]))
         """
+        return self._transform(X, as_new=False)
+
+    def _transform(self, X: Any, as_new: bool) -> tuple[Any, NDArray[np.int64]]:
         check_is_fitted(self)
         X = validate_points(self, X, reset=False)
+        n_new, n = X.shape[0], int(self.affinities_.shape[1])
+        Q: Any = np.empty((n_new, n)) if self.neighbors_ is None else None
+        matches, status = np.empty(n_new, dtype=np.int64), []
+        with shown(self.verbose), config_context(assume_finite=True):
+            for rows, indices, sq_distances, known in self._new_rows(X, as_new):
+                out = None if Q is None else Q[rows]
+                solved = self._solve(sq_distances, indices, fitting=False, out=out)
+                if indices is not None:
+                    Q = to_csr(indices, solved.affinities, n)
+                matches[rows] = known
+                status.append(solved.status)
+        warn_of_rows(np.concatenate(status), stacklevel=5)
+        if self.n_neighbors is None and self.neighbors_ is not None:
+            Q = Q.toarray()
+        return Q, matches
+
+    def _new_rows(self, X: Any, as_new: bool) -> Iterator[NewRows]:
+        """Yield new points, some at a time, with their distances to the points that count."""
         if self.index_ is None:
             raise ValueError(
-                "transform needs a neighbour search, but this estimator was fitted on given "
+                "new points need a neighbour search, but this estimator was fitted on given "
                 "neighbours; fit it on the data, with neighbors='auto'"
             )
-        with shown(self.verbose), config_context(assume_finite=True):
-            if self.neighbors_ is None:
-                affinities, matches, status = self._transform_dense(X)
-            else:
-                affinities, matches, status = self._transform_neighbors(X, self.neighbors_)
-        warn_of_rows(status, stacklevel=5)
-        return affinities, matches
-
-    def _transform_neighbors(self, X: Any, fitted: Neighbors) -> tuple[Any, Any, Any]:
-        k, n = fitted.n_neighbors, fitted.n_samples
+        if self.neighbors_ is None:
+            for rows, block in self.index_.blocks(X):
+                nearest, line = block.argmin(axis=1), np.arange(len(block))
+                matches = self._match(X[rows], nearest, block[line, nearest])
+                if not as_new:
+                    known = matches >= 0
+                    block[line[known], matches[known]] = 0.0 if self.include_self else np.inf
+                yield rows, None, block, matches
+            return
+        k, n = self.neighbors_.n_neighbors, self.neighbors_.n_samples
         found = check_answer(self.index_.query(X, k + 1), X.shape[0], n, k + 1)
         indices, sq_distances = found.indices, found.sq_distances
         matches = self._match(X, indices[:, 0], sq_distances[:, 0])
+        own = np.full((len(matches), 1), -1) if as_new else matches[:, None]
         if not self.include_self:
-            indices, sq_distances = _leave_out(indices, sq_distances, matches)
+            indices, sq_distances = _leave_out(indices, sq_distances, own)
         elif self._by_inner_products():
-            others, sq_others = _leave_out(indices, sq_distances, matches)
-            known = matches[:, None] >= 0
-            zeros = np.zeros((len(known), 1))
-            indices = np.where(known, np.hstack([matches[:, None], others]), indices)
-            sq_distances = np.where(known, np.hstack([zeros, sq_others]), sq_distances)
-        rows = self._solve(sq_distances, indices, fitting=False)
-        matrix = to_csr(indices, rows.affinities, n)
-        return matrix.toarray() if self.n_neighbors is None else matrix, matches, rows.status
-
-    def _transform_dense(self, X: Any) -> tuple[Any, Any, Any]:
-        out = np.empty((X.shape[0], int(self.affinities_.shape[1])))
-        matches, status = np.empty(X.shape[0], dtype=np.int64), []
-        for rows, block in self.index_.blocks(X):
-            nearest, line = block.argmin(axis=1), np.arange(len(block))
-            twins = self._match(X[rows], nearest, block[line, nearest])
-            known = twins >= 0
-            block[line[known], twins[known]] = 0.0 if self.include_self else np.inf
-            matches[rows] = twins
-            status.append(self._solve(block, None, fitting=False, out=out[rows]).status)
-        return out, matches, np.concatenate(status)
+            others, sq_others = _leave_out(indices, sq_distances, own)
+            indices = np.where(own >= 0, np.hstack([own, others]), indices)
+            zeros = np.zeros((len(own), 1))
+            sq_distances = np.where(own >= 0, np.hstack([zeros, sq_others]), sq_distances)
+        yield slice(None), indices, sq_distances, matches
 
     def _match(
         self, X: Any, nearest: NDArray[Any], sq_distances: NDArray[np.float64]
@@ -129,10 +152,10 @@ class OutOfSampleMixin(TransformerMixin):
 
 
 def _leave_out(
-    indices: NDArray[Any], sq_distances: NDArray[np.float64], matches: NDArray[np.int64]
+    indices: NDArray[Any], sq_distances: NDArray[np.float64], own: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Keep k of k + 1 neighbours: not the point itself if it is among them, else not the last."""
-    drop = (indices == matches[:, None]) & (matches[:, None] >= 0)
+    drop = (indices == own) & (own >= 0)
     drop[~drop.any(axis=1), -1] = True
     shape = (len(indices), indices.shape[1] - 1)
     return indices[~drop].reshape(shape), sq_distances[~drop].reshape(shape)

@@ -8,9 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closeknit.kernels import AFFINITY_KERNELS, Kernel
 from closeknit.linalg import check_structure
 
-__all__ = ["check_perplexity", "check_sq_distances", "invalid_row", "scales_of"]
+__all__ = ["check_kernel", "check_perplexity", "check_sq_distances", "invalid_row", "scales_of"]
+
+
+def check_kernel(kernel: str | Kernel) -> Kernel:
+    """Turn a name into a kernel."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if kernel in AFFINITY_KERNELS:
+        return AFFINITY_KERNELS[kernel]
+    raise ValueError(
+        f"unknown kernel {kernel!r}; use {', '.join(map(repr, AFFINITY_KERNELS))} or an object "
+        "such as closeknit.kernels.student(3.0)"
+    )
 
 
 def check_sq_distances(sq_distances: ArrayLike) -> NDArray[Any]:

@@ -17,20 +17,10 @@ __all__ = [
     "Points",
     "coil",
     "digits",
-    "docstrings",
     "mnist",
     "newsgroups",
     "photograph",
 ]
-
-#: Modules whose docstrings are the text that every installation has.
-_DOCUMENTED = (
-    "numpy", "numpy.fft", "numpy.linalg", "numpy.ma", "numpy.random", "scipy.fft",
-    "scipy.integrate", "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize",
-    "scipy.signal", "scipy.sparse", "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.spatial",
-    "scipy.spatial.distance", "scipy.special", "scipy.stats", "scipy.stats.mstats",
-)  # fmt: skip
-_SHORTEST = 400  # characters of a docstring that says something
 
 
 @dataclass(frozen=True)
@@ -77,12 +67,18 @@ def mnist(folder: Path, n_samples: int) -> Points:
 def newsgroups(folder: Path) -> Points:
     """20 Newsgroups as tf-idf of log counts, compared by angles."""
     from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfTransformer
 
     path = folder / "newsgroups20_counts.npz"
     with reading(path), np.load(path, allow_pickle=False) as file:
         parts = (file["data"].astype(np.float64), file["indices"], file["indptr"])
         counts, y = csr_matrix(parts, shape=file["shape"]), file["y"]
-    return Points("20 Newsgroups", _weighted(counts), y, metric="cosine")
+    return Points(
+        "20 Newsgroups",
+        TfidfTransformer(sublinear_tf=True).fit_transform(counts),
+        y,
+        metric="cosine",
+    )
 
 
 def digits(n_samples: int | None = None) -> Points:
@@ -91,28 +87,6 @@ def digits(n_samples: int | None = None) -> Points:
 
     X, y = load_digits(return_X_y=True)
     return Points("digits", X[:n_samples], y[:n_samples])
-
-
-def docstrings() -> Points:
-    """NumPy's and SciPy's docstrings as tf-idf of log counts, compared by angles."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    texts: dict[str, None] = {}  # a set that keeps its order
-    for module in map(import_module, _DOCUMENTED):
-        for name in sorted(module.__all__):
-            text = getattr(getattr(module, name), "__doc__", None)
-            if isinstance(text, str) and len(text) >= _SHORTEST:
-                texts[text] = None
-    words = CountVectorizer(
-        stop_words="english", token_pattern="[a-zA-Z]{2,}", min_df=2, max_df=0.5
-    )
-    return Points("docstrings", _weighted(words.fit_transform(texts)), metric="cosine")
-
-
-def _weighted(counts: Any) -> Any:
-    from sklearn.feature_extraction.text import TfidfTransformer
-
-    return TfidfTransformer(sublinear_tf=True).fit_transform(counts)
 
 
 def photograph(size: int | None = None) -> Points:

@@ -79,8 +79,8 @@ def sections(quick: bool, data: Path | None) -> dict[str, Callable[[], Section]]
     quick : bool
         A small part of the photograph and few digits.
     data : Path or None
-        Folder with ``coil20.npz``, ``mnist70k.npz`` and ``newsgroups20_counts.npz``, for which
-        scikit-learn's digits and the docstrings of NumPy and SciPy stand in.
+        Folder with ``coil20.npz``, ``mnist70k.npz`` and ``newsgroups20_counts.npz``; scikit-learn's
+        digits stand in for the first two.
     """
     scale = QUICK if quick else FULL
 
@@ -115,13 +115,14 @@ def _neighbors(points: Points) -> Neighbors:
 def _figure_6(points: Points, near: Neighbors, data: Path | None, n_full: int) -> Section:
     assert points.image is not None
     digits = sets.digits() if data is None else sets.mnist(data, 60_000)
-    text = sets.docstrings() if data is None else sets.newsgroups(data)
     near_digits = _neighbors(digits)
     trials = [
         methods.try_methods(points.name, near, points.image.shape[:2]),
         methods.try_methods(digits.name, near_digits),
-        methods.try_methods(text.name, _neighbors(text)),
     ]
+    if data is not None:
+        text = sets.newsgroups(data)
+        trials.append(methods.try_methods(text.name, _neighbors(text)))
     parts = [
         f"K = {PERPLEXITY:g}, {N_NEIGHBORS} neighbours, tolerance 1e-10, as in the paper. Mean "
         "iterations of Algorithm 1 / share of points with bisections / seconds with the order's "

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from closeknit import objectives
 from closeknit.experiments.data import Points
-from closeknit.experiments.drawing import legend_below, new_figure
+from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
 from closeknit.experiments.embeddings.problems import (
     MINUS_COST,
     OURS,
@@ -134,7 +134,10 @@ def draw(outcomes: Sequence[Large], labels: NDArray[Any]) -> Any:
     figure, grid = new_figure(2 * len(outcomes), 3, width=4.0, height=2.7)
     for outcome, curves, maps in zip(outcomes, grid[::2], grid[1::2], strict=True):
         for axes, x in zip(curves, ("iteration", "evaluations", "seconds"), strict=True):
-            outcome.draw(axes, x=x, x_scale="log", y_scale="log")
+            wide = outcome.first > 3.0 * outcome.lowest
+            outcome.draw(axes, x=x, x_scale="log", y_scale="log" if wide else "linear")
+            if wide:
+                plain_log_ticks(axes.yaxis)
             axes.set_ylabel(f"E of {outcome.model}")
         for axes, (label, X) in zip(maps, outcome.maps.items(), strict=True):
             plot_embedding(X, labels, axes, names="none")

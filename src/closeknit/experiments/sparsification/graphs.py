@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closeknit.experiments.drawing import new_figure
 from closeknit.experiments.report import Section, claim, listed
 from closeknit.experiments.sparsification.problems import Problem
 from closeknit.graphs import connected_components, sparsity
 
-__all__ = ["OURS", "figure_1", "figure_2"]
+__all__ = ["OURS", "figure_1", "figure_2", "growth"]
 
 OURS = "the number of viewers and their bandwidth are ours; the report gives neither"
 LEVELS = (0.93, 0.98)  # the report's sparsities
@@ -71,6 +72,12 @@ def figure_2(problems: Sequence[Problem]) -> Section:
         OURS,
     )
     return Section([text], figure)
+
+
+def growth(values: NDArray[np.float64]) -> str:
+    """Write the first and the last of some values, and at how many steps they grow."""
+    steps = int((np.diff(values) > 0.0).sum())
+    return f"{values[0]:.3g} to {values[-1]:.3g} ({steps} of {len(values) - 1} steps)"
 
 
 def _draw_graph(axes: Any, problem: Problem, graph: Any, title: str) -> None:
