@@ -8,20 +8,25 @@
             outputs        what they write         fitting        embeddings fitted and described
             errors         one line, exit code     memory         warnings before large work
 
-This module and `errors` import nothing heavy, so that ``closeknit --help`` answers at once and a
-missing extra is reported in one line.
+This module and `errors` import nothing heavy, so that ``closeknit --help`` answers at once
+and a missing extra, or Ctrl-C on the way, is reported in one line.
 """
 
-from importlib.util import find_spec
-
-from closeknit.cli.errors import UsageError, reported_errors
+import sys
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line, the entry point of the ``closeknit`` script."""
-    with reported_errors():
+    try:
+        from importlib.util import find_spec
+
+        from closeknit.cli.errors import UsageError, as_process, reported_errors
+    except KeyboardInterrupt:
+        print("closeknit: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
+    with as_process(), reported_errors():
         for package in ("typer", "rich"):
             if find_spec(package) is None:
                 raise UsageError(

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from closeknit.exceptions import CloseknitError
 
-__all__ = ["CommandError", "Interrupted", "UsageError", "in_options", "reported_errors"]
+__all__ = [
+    "CommandError",
+    "Interrupted",
+    "UsageError",
+    "as_process",
+    "in_options",
+    "reported_errors",
+]
 
 #: Parameters as messages of the library name them, and the options that are called otherwise.
 _PARAMETERS = (
@@ -57,6 +66,30 @@ class Interrupted(CommandError):
     exit_code = 130  # 128 + SIGINT, as shells report it
 
 
+class Terminated(BaseException):
+    """The system wants the process to end (SIGTERM)."""
+
+
+@contextmanager
+def as_process() -> Iterator[None]:
+    """Do what a process has to: end on SIGTERM without leaving half a file, and do without streams.
+
+    With a closed one, as after ``2>&-``, the next file to be opened would take its place.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+
+    def terminate(*_: Any) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 @contextmanager
 def reported_errors() -> Iterator[None]:
     """Turn errors that say what to do, and Ctrl-C, into one line on stderr and an exit code.
@@ -83,7 +116,14 @@ def reported_errors() -> Iterator[None]:
         if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
             raise SystemExit(CommandError.exit_code) from None
         _exit(f"cannot write the output: {error.strerror or error}")
-    except KeyboardInterrupt:
+    except Terminated:
+        _exit("terminated", 143)  # 128 + SIGTERM
+    except BaseException as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__cause__  # compiled modules make an ImportError of it
+        if cause is None:
+            raise
         _exit("interrupted", Interrupted.exit_code)
 
 
@@ -119,7 +159,9 @@ def _to_option(found: re.Match[str]) -> str:
 
 
 def _exit(message: str, code: int = CommandError.exit_code) -> None:
-    print(f"closeknit: {' '.join(message.split())}", file=sys.stderr)
+    # If stderr was closed, whoever reads the output has to hear it.
+    stream = sys.stdout if sys.__stderr__ is None else sys.stderr
+    print(f"closeknit: {' '.join(message.split())}", file=stream)
     raise SystemExit(code) from None
 
 

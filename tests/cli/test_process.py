@@ -1,0 +1,85 @@
+"""A command as a process: closed streams, and signals at bad moments."""
+
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="there is no shell there to close them")
+
+#: Ctrl-C when a module is imported; as itself, or as what compiled modules make of it.
+AT_IMPORT = """
+import sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt as error:
+                if {wrapped}:
+                    raise ImportError("initialization failed") from error
+                raise
+sys.meta_path.insert(0, Finder())
+"""
+#: SIGTERM in the middle of writing.
+AT_WRITING = """
+import numpy
+def save(file, *args, **options):
+    file.write(b"half")
+    signal.raise_signal(signal.SIGTERM)
+numpy.save = save
+"""
+
+
+def shell(closeknit, ending, *arguments):
+    line = f"{shlex.join(closeknit.arguments(*arguments))} {ending}"
+    return subprocess.run(
+        ["/bin/sh", "-c", line],
+        cwd=closeknit.folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+    )
+
+
+@posix
+def test_with_stderr_closed_a_command_works(closeknit, flowers):
+    done = shell(closeknit, "2>&-", "embed", flowers, "--max-iter", 2, "--json")
+    assert done.returncode == 0
+    assert '"n_samples": 150' in done.stdout
+
+
+@posix
+def test_with_stderr_closed_errors_are_told_on_stdout(closeknit):
+    done = shell(closeknit, "2>&-", "embed", "missing.csv")
+    assert done.returncode == 1
+    assert done.stdout == (
+        "closeknit: cannot read missing.csv: there is no such file; check the path\n"
+    )
+
+
+@posix
+def test_with_stdout_closed_files_are_written(closeknit, flowers):
+    done = shell(closeknit, ">&-", "embed", flowers, "--max-iter", 2)
+    assert done.returncode == 0, done.stderr
+    assert "flowers-tsne.csv" in closeknit.files()
+
+
+@pytest.mark.parametrize("name", ["closeknit.cli.app", "typer", "sklearn.base", "scipy.sparse"])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_an_interrupt_during_imports_is_one_line(closeknit, flowers, name, wrapped):
+    outcome = closeknit("embed", flowers, before=AT_IMPORT.format(name=name, wrapped=wrapped))
+    outcome.fails(130, saying="closeknit: interrupted")
+    assert outcome.stderr.count("\n") == 1
+
+
+def test_sigterm_leaves_old_files_and_nothing_half_written(closeknit, flowers, tmp_path):
+    (tmp_path / "map.npy").write_bytes(b"old")
+    arguments = ("embed", flowers, "--max-iter", 2, "-o", "map.npy")
+    outcome = closeknit(*arguments, before=AT_WRITING)
+    outcome.fails(143, saying="closeknit: terminated")
+    assert (tmp_path / "map.npy").read_bytes() == b"old"
+    assert closeknit.files() == ["flowers.csv", "map.npy"]
