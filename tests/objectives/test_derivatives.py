@@ -274,9 +274,13 @@ def test_hessian_diagonal_against_finite_differences_of_the_gradient(
 
 @each_smooth
 @settled
-@given(n=st.integers(2, 8), d=st.integers(1, 3), lam=lambdas, seed=seeds)
+@given(n=st.integers(3, 8), d=st.integers(1, 3), lam=lambdas, seed=seeds)
 def test_dense_hessian_against_finite_differences_of_the_gradient(problem, model, n, d, lam, seed):
-    """The twin's whole Hessian, so that its parts below are those of the model."""
+    """The twin's whole Hessian, so that its parts below are those of the model.
+
+    Of two points, P and Q are one and the same: normalised models have no curvature at λ = 1, and
+    differences would show nothing but rounding.
+    """
     p = problem(model, n, d, seed)
     H = differences(lambda X: p.objective.value_and_gradient(X, lam)[1], p.X)
     expected = p.dense.hessian(p.X, lam).reshape(n * d, n * d)
