@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,6 +35,7 @@ from closeknit.progress import log, report, shown
 __all__ = ["BaseAffinities"]
 
 
+@dataclass(repr=False, eq=False, kw_only=True)
 class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     """Affinities of each point over its neighbours; subclasses choose the bandwidths.
 
@@ -58,18 +60,13 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
         "index_",
     )
 
-    n_neighbors: int | str | None
-    metric: str
-    neighbors: Any
-    include_self: bool
-    n_jobs: int | None
-    random_state: Any
-    verbose: bool
-
-    affinities_: Any
-    neighbors_: Neighbors | None
-    index_: Any
-    scale_perplexities_: NDArray[np.float64] | None
+    n_neighbors: int | str | None = "auto"
+    metric: str = "euclidean"
+    neighbors: Any = "auto"
+    include_self: bool = False
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool = False
 
     @abstractmethod
     def _solve(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,7 @@ from closeknit.neighbors import validate_points
 __all__ = ["EntropicAffinities", "entropic_affinities"]
 
 
+@dataclass(repr=False, eq=False)
 class EntropicAffinities(BaseAffinities):
     """Gaussian affinities whose bandwidths give every point the perplexity K.
 
@@ -121,34 +122,12 @@ class EntropicAffinities(BaseAffinities):
 
     saved_state: ClassVar[tuple[str, ...]] = (*BaseAffinities.saved_state, "starts_")
 
-    def __init__(
-        self,
-        perplexity: float | Sequence[float] = 30.0,
-        *,
-        n_neighbors: int | str | None = "auto",
-        metric: str = "euclidean",
-        neighbors: Any = "auto",
-        kernel: str | Kernel = "gaussian",
-        method: str | RootFinder = "auto",
-        order: str | Order = "auto",
-        include_self: bool = False,
-        tol: float = 1e-10,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.perplexity = perplexity
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.neighbors = neighbors
-        self.kernel = kernel
-        self.method = method
-        self.order = order
-        self.include_self = include_self
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    perplexity: float | Sequence[float] = 30.0
+    _: KW_ONLY
+    kernel: str | Kernel = "gaussian"
+    method: str | RootFinder = "auto"
+    order: str | Order = "auto"
+    tol: float = 1e-10
 
     def _solve(
         self,

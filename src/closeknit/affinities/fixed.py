@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from closeknit.affinities.solution import Bandwidths
 __all__ = ["FixedAffinities"]
 
 
+@dataclass(repr=False, eq=False)
 class FixedAffinities(BaseAffinities):
     """Gaussian affinities with one bandwidth for all points, or the distance to the k-th neighbour.
 
@@ -53,28 +55,9 @@ class FixedAffinities(BaseAffinities):
     True
     """
 
-    def __init__(
-        self,
-        sigma: float | str = "neighbor",
-        *,
-        rank: int = 7,
-        n_neighbors: int | str | None = "auto",
-        metric: str = "euclidean",
-        neighbors: Any = "auto",
-        include_self: bool = False,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.sigma = sigma
-        self.rank = rank
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.neighbors = neighbors
-        self.include_self = include_self
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    sigma: float | str = "neighbor"
+    _: KW_ONLY
+    rank: int = 7
 
     def _solve(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = ["SpectralClustering"]
 Array = NDArray[np.float64]
 
 
+@dataclass(repr=False, eq=False)
 class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
     """Cut the graph of entropic affinities where it is thinnest.
 
@@ -113,36 +115,20 @@ class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
         "stopped_because_",
     )
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        perplexity: float = 30.0,
-        affinity: Any = "entropic",
-        metric: str = "euclidean",
-        n_neighbors: int | str | None = "auto",
-        neighbors: Any = "auto",
-        variant: str = "njw",
-        n_init: int = 10,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.n_clusters = n_clusters
-        self.perplexity = perplexity
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.variant = variant
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    perplexity: float = 30.0
+    affinity: Any = "entropic"
+    metric: str = "euclidean"
+    n_neighbors: int | str | None = "auto"
+    neighbors: Any = "auto"
+    variant: str = "njw"
+    n_init: int = 10
+    tol: float = 1e-4
+    max_iter: int = 200
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the points of `X`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ Array = NDArray[np.float64]
 UNLABELED = -1
 
 
+@dataclass(repr=False, eq=False)
 class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
     """A classifier that spreads the labels of some points over the graph of all."""
 
@@ -43,13 +45,17 @@ class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
         "n_iter_",
     )
 
-    tol: float
-    max_iter: int
-    n_jobs: int | None
-    verbose: bool
-
-    classes_: NDArray[Any]
-    label_distributions_: Array
+    perplexity: float = 30.0
+    _: KW_ONLY
+    affinity: Any = "entropic"
+    metric: str = "euclidean"
+    n_neighbors: int | str | None = "auto"
+    neighbors: Any = "auto"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool = False
 
     @abstractmethod
     def _mass(self, W: csr_matrix, given: Array, reached: NDArray[np.bool_]) -> tuple[Array, int]:

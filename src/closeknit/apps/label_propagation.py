@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from closeknit.linalg import ApproximateCholesky, Array, row_sums, thin
 __all__ = ["LabelPropagation"]
 
 
+@dataclass(repr=False, eq=False)
 class LabelPropagation(LabelClassifier):
     """Give every point the mean of its neighbours' labels, where the given labels are kept.
 
@@ -78,31 +79,6 @@ class LabelPropagation(LabelClassifier):
     >>> model.predict_proba(X[:3]).shape
     (3, 10)
     """
-
-    def __init__(
-        self,
-        perplexity: float = 30.0,
-        *,
-        affinity: Any = "entropic",
-        metric: str = "euclidean",
-        n_neighbors: int | str | None = "auto",
-        neighbors: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.perplexity = perplexity
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _mass(self, W: csr_matrix, given: Array, reached: NDArray[np.bool_]) -> tuple[Array, int]:
         # L_uu f_u = W_ul f_l: the Laplacian without the rows and columns of labelled points.

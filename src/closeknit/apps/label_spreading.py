@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from closeknit.linalg import ApproximateCholesky, Array, row_sums, thin
 __all__ = ["LabelSpreading"]
 
 
+@dataclass(repr=False, eq=False)
 class LabelSpreading(LabelClassifier):
     """Spread labels over the graph, where given ones may be overruled by their neighbours.
 
@@ -52,32 +53,8 @@ class LabelSpreading(LabelClassifier):
     1.0
     """
 
-    def __init__(
-        self,
-        perplexity: float = 30.0,
-        *,
-        alpha: float = 0.9,
-        affinity: Any = "entropic",
-        metric: str = "euclidean",
-        n_neighbors: int | str | None = "auto",
-        neighbors: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.perplexity = perplexity
-        self.alpha = alpha
-        self.affinity = affinity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    alpha: float = 0.9
 
     def _mass(self, W: csr_matrix, given: Array, reached: NDArray[np.bool_]) -> tuple[Array, int]:
         # With G = D^(-1/2) F: (D − αW) G = (1 − α) D^(1/2) Y, and D − αW is αL + (1 − α)D.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ __all__ = ["MeanShift"]
 Array = NDArray[np.float64]
 
 
+@dataclass(repr=False, eq=False)
 class MeanShift(ClusterMixin, BaseEstimator):
     """Cluster points by the mode of the density that each of them ascends to.
 
@@ -117,33 +119,21 @@ class MeanShift(ClusterMixin, BaseEstimator):
         "ends_",
     )
 
+    perplexity: float = 30.0
+    _: KW_ONLY
+    n_neighbors: int | str = "auto"
+    neighbors: Any = "auto"
+    merge: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 300
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool = False
+
     def restore_state(self) -> None:
         """Check that what was loaded from a file belongs together."""
         if self.density_.X.shape != (len(self.labels_), self.n_features_in_):
             raise ValueError("the density and the labels do not fit each other")
-
-    def __init__(
-        self,
-        perplexity: float = 30.0,
-        *,
-        n_neighbors: int | str = "auto",
-        neighbors: Any = "auto",
-        merge: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 300,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.perplexity = perplexity
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.merge = merge
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the mode that each point of `X` ascends to.
