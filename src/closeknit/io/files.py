@@ -35,6 +35,7 @@ _WRITING_ADVICE = {
     errno.EROFS: "the disk is read-only",
     errno.ENOSPC: "free some space",
     errno.EDQUOT: "free some space",
+    errno.EFBIG: "raise the limit on the size of files",
     errno.ENAMETOOLONG: "shorten the name",
 }
 _READING_ADVICE = {
@@ -94,7 +95,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         # A name of its own for every call: other processes and threads may write to `path`, too.
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
         try:
-            with temporary.open("xb") as file:
+            # Open for reading, too: NumPy then writes through `file`, while its own way of writing
+            # does not see that a disk is full.
+            with temporary.open("x+b") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())  # a full disk may show only here
