@@ -10,6 +10,7 @@ import sys
 import h5py
 import numpy as np
 import pytest
+from PIL import Image
 from scipy import sparse
 
 import closeknit as ck
@@ -101,14 +102,17 @@ def test_an_archive_that_expands_to_gigabytes(tmp_path):
     fails(path, "damaged or incomplete")
 
 
-@pytest.mark.parametrize("suffix", ["npz", "csv.gz", "mtx.gz"])
+@pytest.mark.parametrize("suffix", ["npz", "csv.gz", "mtx.gz", "parquet", "png"])
 def test_what_is_compressed_may_expand_a_hundredfold(tmp_path, suffix, monkeypatch):
     X = np.zeros((1000, 500))
     path = tmp_path / f"a.{suffix}"
     if suffix == "npz":
         np.savez_compressed(path, X=X)
-    elif suffix == "csv.gz":
+    elif suffix in ("csv.gz", "parquet"):
         ck.io.write_table(path, X)
+    elif suffix == "png":
+        Image.new("L", (1000, 500)).save(path)
+        X = read_table(path).X
     else:
         head = "%%MatrixMarket matrix array real general\n1000 500\n"
         path.write_bytes(gzip.compress((head + "0\n" * X.size).encode()))

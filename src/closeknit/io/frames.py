@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closeknit.exceptions import DataError
 from closeknit.io.extras import require
+from closeknit.io.files import check_expansion
 from closeknit.io.table import Selection, Table, assemble
 
 __all__ = ["from_frame", "label_columns", "read_parquet", "to_frame_like"]
@@ -113,6 +114,8 @@ def read_parquet(path: Path, selection: Selection) -> Table:
     ('a',)
     """
     parquet = require("pyarrow.parquet", "frames", "reading Parquet needs pyarrow")
+    sizes = parquet.read_metadata(path)
+    check_expansion(path, 8 * sizes.num_rows * sizes.num_columns)
     return replace(_to_table(parquet.read_table(path), selection), kind="parquet")
 
 

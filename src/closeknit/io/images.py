@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from closeknit.exceptions import DataError
 from closeknit.io.extras import require
-from closeknit.io.files import reading
+from closeknit.io.files import check_expansion, reading
 from closeknit.io.table import Selection, Table, assemble
 
 __all__ = ["read_image", "read_pixels"]
@@ -72,6 +72,7 @@ def _load(path: str | Path) -> NDArray[np.float64]:
     Image = require("PIL.Image", "plot", "reading pictures needs Pillow")
     try:
         with Image.open(path) as image:
+            check_expansion(Path(path), 24 * image.width * image.height)
             return _to_array(Image, image)
     except Image.DecompressionBombError as error:
         raise DataError(f"{error}; make it smaller") from error

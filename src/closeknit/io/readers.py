@@ -93,6 +93,9 @@ def read_table(
 
     Numeric columns are features; the others are kept as labels.
 
+    What a file holds may take 1 GiB of memory, or a hundred times the size of the file if that is
+    more; one that would take more, such as an archive of zeros, is refused.
+
     Parameters
     ----------
     path : str or path
