@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from closeknit import _core
 from closeknit.linalg import strongest_entries, take_entries
 from closeknit.minimize import SpectralDirection, SpectralLBFGS, Springs, minimize
-from closeknit.minimize.attractive import AttractiveHessian
+from closeknit.minimize.spectral import AttractiveHessian
 
 
 def symmetric(n, seed, ties=False, density=0.4):

@@ -21,8 +21,8 @@ from closeknit.minimize import (
     minimize,
     resolve_direction,
 )
-from closeknit.minimize.attractive import AttractiveHessian
 from closeknit.minimize.directions import DIRECTIONS
+from closeknit.minimize.spectral import AttractiveHessian
 
 #: Those of momentum may go uphill, and have tests of their own.
 NAMES = [name for name, cls in DIRECTIONS.items() if cls.monotone]

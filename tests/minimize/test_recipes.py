@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from closeknit.minimize import attractive as attractive_module
 from closeknit.minimize import homotopy, log_spaced, minimize
+from closeknit.minimize import spectral as spectral_module
 
 LAMS = [0.01, 0.1, 1.0]
 X0 = 1e-2 * np.random.default_rng(0).normal(size=(40, 2))
@@ -42,10 +42,8 @@ def test_history_goes_on(problem_at):
 
 def test_one_factorisation_for_the_whole_path(problem_at, monkeypatch):
     built = []
-    real = attractive_module.factorize
-    monkeypatch.setattr(
-        attractive_module, "factorize", lambda *args: built.append(1) or real(*args)
-    )
+    real = spectral_module.factorize
+    monkeypatch.setattr(spectral_module, "factorize", lambda *args: built.append(1) or real(*args))
     homotopy(problem_at, LAMS, X0, "spectral-lbfgs")
     assert len(built) == 1
 

@@ -22,6 +22,7 @@ from closeknit.minimize import (
     Convergence,
     Direction,
     Path,
+    Result,
     Schedule,
     SpectralLBFGS,
     Stop,
@@ -217,8 +218,11 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         )
 
     def restore_state(self) -> None:
-        """Make what was loaded from a file complete: the file holds a reason as a string."""
+        """Make what was loaded from a file complete: the file holds reasons as strings."""
         self.stopped_because_ = StopReason(self.stopped_because_)
+        parts: tuple[Path | Result, ...] = (self.path_, *self.path_.results)
+        for part in parts:
+            object.__setattr__(part, "stopped_because", StopReason(part.stopped_because))
 
     def _check_parameters(self) -> None:
         check_number("n_components", self.n_components, integer=True, least=1)

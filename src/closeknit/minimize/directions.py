@@ -1,12 +1,16 @@
 """Every search direction, also known as ``closeknit.directions``."""
 
 from closeknit.minimize.descent import DIRECTIONS, Descent, Direction, resolve_direction
-from closeknit.minimize.gradient import ConjugateGradient, DiagonalHessian, Gradient
+from closeknit.minimize.gradient import (
+    ConjugateGradient,
+    DiagonalHessian,
+    Gradient,
+    SpectralGradient,
+)
 from closeknit.minimize.lbfgs import LBFGS, SpectralLBFGS
-from closeknit.minimize.momentum import Momentum
-from closeknit.minimize.spectral import FixedPoint, SpectralDirection, SpectralGradient
+from closeknit.minimize.momentum import Momentum, SpectralMomentum
+from closeknit.minimize.spectral import FixedPoint, SpectralDirection
 from closeknit.minimize.spectral_minus import SpectralDiagonal, SpectralMinus
-from closeknit.minimize.spectral_momentum import SpectralMomentum
 
 __all__ = [
     "DIRECTIONS",

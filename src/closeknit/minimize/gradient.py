@@ -1,4 +1,4 @@
-"""Directions that solve no linear system: steepest descent, conjugate gradients, a diagonal."""
+"""Directions that solve no linear system: the gradient, conjugate, divided or multiplied."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from closeknit.linalg import inner
+from closeknit.linalg import inner, row_sums
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.problem import Array, DiagonalProblem, Problem
+from closeknit.minimize.problem import Array, AttractiveProblem, DiagonalProblem, Problem
 from closeknit.minimize.steps import Step, StrongWolfe
 
-__all__ = ["ConjugateGradient", "DiagonalHessian", "Gradient"]
+__all__ = ["ConjugateGradient", "DiagonalHessian", "Gradient", "SpectralGradient"]
 
 
 @dataclass(frozen=True)
@@ -108,3 +108,34 @@ class ConjugateGradient(Direction[Problem], name="cg"):
     descent: ClassVar[type[_ConjugateDescent]] = _ConjugateDescent
     natural_step: ClassVar[bool] = False
     preferred_step: ClassVar[Step] = StrongWolfe(c2=0.1)
+
+
+@dataclass(frozen=True)
+class SpectralGradient(Direction[AttractiveProblem], name="spectral-gradient"):
+    """Multiply the gradient by the attractive Laplacian: B⁻¹ = L⁺ + μI, where SD has B = 4L⁺ + μI.
+
+    Memisevic and Hinton's way to use spectral information, with which the paper compares the
+    spectral direction (section 2). μ is a hundredth of the mean degree, so that whole components
+    move, too.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import SpectralGradient, Springs, minimize
+    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    >>> minimize(springs, [[0.0], [3.0]], direction=SpectralGradient()).X.round(2)
+    array([[1.2],
+           [1.8]])
+
+    References
+    ----------
+    Memisevic and Hinton (2005), Improving dimensionality reduction with spectral gradient descent.
+    """
+
+    natural_step: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("value_and_gradient", "attractive_weights")
+
+    def propose(self, problem: AttractiveProblem, X: Array, gradient: Array) -> Array:
+        """Return −B⁻¹G."""
+        weights = problem.attractive_weights(X)
+        degrees = row_sums(weights)
+        return weights @ gradient - (degrees + 0.01 * degrees.mean())[:, None] * gradient

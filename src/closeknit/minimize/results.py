@@ -187,17 +187,8 @@ class History:
 _COLUMNS = tuple(History.__dataclass_fields__)
 
 
-class _Stopped:
-    """Something that names the reason for which it ended; files hold it as a string."""
-
-    stopped_because: StopReason
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "stopped_because", StopReason(self.stopped_because))
-
-
 @dataclass(frozen=True)
-class Result(_Stopped):
+class Result:
     """The outcome of a minimisation, or of one stage.
 
     Attributes
@@ -231,7 +222,7 @@ class Result(_Stopped):
 
 
 @dataclass(frozen=True)
-class Path(_Stopped):
+class Path:
     """The results of all stages of a schedule, as far as it came.
 
     Attributes

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from closeknit.linalg import conjugate_gradients, same_weights
-from closeknit.minimize.attractive import AttractiveHessian
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import Array, CurvedProblem
+from closeknit.minimize.spectral import AttractiveHessian
 
 __all__ = ["SpectralDiagonal", "SpectralMinus"]
 
