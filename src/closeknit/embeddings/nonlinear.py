@@ -40,9 +40,9 @@ __all__ = ["NonlinearEmbedding", "NormalizedEmbedding"]
 MAX_POINTS_EXACT = 5000
 #: Points beyond which maps are so wide that the grid takes most of the time and memory.
 _MANY_POINTS = 200_000
-#: Standard deviation below which the grid could not resolve a start.
 #: How much more of the divergence than of a whole objective may still be lost per iteration.
 _DIVERGENCE = 3.0
+#: Standard deviation below which the grid could not resolve a start.
 _MIN_SPREAD = 0.01
 
 

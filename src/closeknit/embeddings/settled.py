@@ -105,7 +105,8 @@ class MapSettled(Stop):
         """Share of the strongest neighbours of a sample that are among its nearest on the map."""
         sample, strongest = self._strongest
         k = min(_NEIGHBORS, len(X) - 1)
-        _, found = cKDTree(X).query(X[sample], range(1, k + 2))
+        tree = cKDTree(X, compact_nodes=False, balanced_tree=False)  # used for few queries
+        _, found = tree.query(X[sample], range(1, k + 2))
         # The point itself is among the k + 1 nearest unless as many others lie on it.
         own = found == sample[:, None]
         own[~own.any(axis=1), -1] = True

@@ -16,7 +16,7 @@ Indices differ in how they search, not in what they answer::
     EstimatorIndex    anything like scikit-learn's KNeighborsTransformer
 
 Euclidean searches turn a metric into plain squared distances (``geometry.py``), search equal points
-once (``_duplicates.py``) and leave the search to an engine (``_tree.py``, ``_sketch_engine.py``,
+once (``_set_aside.py``) and leave the search to an engine (``_tree.py``, ``_sketch_engine.py``,
 ``_sparse.py``). Distances that users see always come from one compiled kernel that sums squares of
 differences in float64 (``candidates.py``). Whole rows of distances come block by block
 (``dense.py``).

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from closeknit._threads import effective_n_jobs
-from closeknit.neighbors._duplicates import first_equal_rows
 from closeknit.neighbors._graph import check_distances
+from closeknit.neighbors._set_aside import first_equal_rows
 from closeknit.neighbors.candidates import candidate_distances
 from closeknit.neighbors.geometry import GEOMETRIES
 from closeknit.neighbors.points import data_scale

@@ -10,8 +10,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from closeknit._threads import effective_n_jobs
-from closeknit.neighbors._duplicates import DuplicateGroups, find_duplicates, first_equal_rows
-from closeknit.neighbors._outliers import set_outliers_aside
+from closeknit.neighbors._set_aside import (
+    DuplicateGroups,
+    find_duplicates,
+    first_equal_rows,
+    set_outliers_aside,
+)
 from closeknit.neighbors._sketch_engine import SketchEngine
 from closeknit.neighbors._sparse import SparseEngine
 from closeknit.neighbors._tree import TreeEngine

@@ -159,8 +159,9 @@ class Objective(ABC):
             data = np.divide(W.data, total, out=np.empty_like(data), casting="same_kind")
         self.weights: csr_matrix = with_data(W, data)
         self.attraction = Attraction(self.weights, self.kernel, n_jobs)
-        # The points' order on the map, and the attraction among points in that order.
-        self._numbered: tuple[NDArray[np.int64], Attraction] | None = None
+        # The points' order on the map, each point's place in it, and the attraction among points in
+        # that order.
+        self._numbered: tuple[NDArray[np.int64], NDArray[np.int64], Attraction] | None = None
         self._parts: list[tuple[NDArray[np.intp], Attraction]] = []
 
     @property
@@ -220,7 +221,9 @@ class Objective(ABC):
             return
         order = map_order(X)
         weights = permuted(self.weights, order, self.attraction.n_jobs)
-        self._numbered = order, replace(self.attraction, weights=weights)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        self._numbered = order, place, replace(self.attraction, weights=weights)
 
     def part(self, entries: NDArray[np.intp] | None) -> Attraction:
         """Return the attraction along all edges, or along those stored at some positions."""
@@ -263,9 +266,9 @@ class AtLambda:
     def value_and_gradient(self, X: Array) -> tuple[Value, Array]:
         """E(X) and its gradient."""
         model, X = self.objective, np.ascontiguousarray(X, dtype=np.float64)
-        order, attraction = model._numbered or (None, model.attraction)
+        order, place, attraction = model._numbered or (None, None, model.attraction)
         if order is not None:
-            X = X[order]
+            X = X.take(order, axis=0)  # far faster than X[order]
         gradient = np.empty(X.shape)
         attractive = attraction.value(X, gradient)
         sums = model.repulsion.sums(X, model.kernel)
@@ -276,9 +279,8 @@ class AtLambda:
         gradient *= 4.0
         value = Value(attractive + self.lam * repulsive)
         value.parts = attractive, repulsive
-        if order is not None:
-            local, gradient = gradient, np.empty_like(gradient)
-            gradient[order] = local
+        if place is not None:
+            gradient = gradient.take(place, axis=0)
         return value, gradient
 
     def attractive_weights(self, X: Array, entries: NDArray[np.intp] | None = None) -> csr_matrix:

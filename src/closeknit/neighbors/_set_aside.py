@@ -1,12 +1,16 @@
-"""Equal rows: search each of them once, and recognise new points among the fitted ones.
+"""Points that would slow a search down, set aside: copies of others, and outliers.
 
 Thousands of equal points are thousands of ties: any search would have to look at them all to find
 the ones of smallest index. Searching distinct points, and listing their copies afterwards, avoids
 that.
+
+Outliers are so far from all others that sketches in single precision could not hold both. The
+others never have them as neighbours, and they are compared with everyone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +19,18 @@ import scipy.sparse as sp
 
 from closeknit import _core
 from closeknit._threads import chunks
-from closeknit.neighbors.points import Data, Found, as_rows
+from closeknit.neighbors.candidates import nearest_of_all
+from closeknit.neighbors.points import Data, Engine, Found, as_rows
 
-__all__ = ["DuplicateGroups", "find_duplicates", "first_equal_rows"]
+__all__ = ["DuplicateGroups", "find_duplicates", "first_equal_rows", "set_outliers_aside"]
 
 _MANY_COPIES = 16  # with fewer copies of each point, an ordinary search copes
+_SAMPLE = 512  # points that say how far apart points usually are
+_MOST = 64  # outliers; more of them are a part of the data like any other
+# Outliers are this many times as far from the centre, in the largest coordinate, as any other
+# point. An outlier of 1e6 deviations leaves a search as fast as it was, one of 1e8 makes it ten
+# times slower. Distances between others are at most 2√d as long, so they are never confused.
+_GAP = 2.0**20
 
 
 @dataclass(frozen=True)
@@ -173,3 +184,90 @@ def _differ(A: Data, B: Data) -> npt.NDArray[np.bool_]:
     if sp.issparse(different):
         return np.asarray(np.diff(different.tocsr().indptr) > 0)
     return np.asarray(different.any(axis=1))
+
+
+def set_outliers_aside(
+    points: Data, scale: float, n_threads: int, make: Callable[[Data], Engine]
+) -> Engine:
+    """Return an engine for dense points that outliers do not slow down.
+
+    Parameters
+    ----------
+    points : array
+    scale : float
+        As from `data_scale`.
+    n_threads : int
+    make : callable
+        Makes an engine for points without outliers.
+    """
+    sample = points[:: -(-len(points) // _SAMPLE)].astype(np.float64)
+    center = np.median(sample, axis=0)
+    if np.median(abs(sample - center).max(axis=1)) * _GAP * scale > 1.0:
+        return make(points)
+    deviations = _deviations(points, center)
+    largest = np.sort(deviations)[-_MOST - 1 :]
+    gaps = np.flatnonzero(largest[1:] > _GAP * largest[:-1])
+    if len(gaps) == 0 or largest[gaps[0]] == 0.0:
+        return make(points)
+    return _OutlierEngine(points, deviations, float(largest[gaps[0]]), center, n_threads, make)
+
+
+class _OutlierEngine(Engine):
+    """Leaves all but a few points to another engine."""
+
+    def __init__(
+        self,
+        points: Data,
+        deviations: npt.NDArray[np.float64],
+        radius: float,
+        center: npt.NDArray[np.float64],
+        n_threads: int,
+        make: Callable[[Data], Engine],
+    ) -> None:
+        super().__init__(points, n_threads)
+        self._near = np.flatnonzero(deviations <= radius)
+        self._far = np.flatnonzero(deviations > radius)
+        self._radius, self._center = radius, center
+        self._engine = make(points[self._near])
+
+    @property
+    def built_for(self) -> int:
+        """The number of neighbours for which the other engine was built."""
+        return getattr(self._engine, "built_for", 0)
+
+    def search(
+        self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
+    ) -> Found:
+        """Find the nearest points; see `Engine.search`."""
+        if queries is None:
+            near, far = self._near, self._far
+        else:
+            inside = _deviations(queries, self._center) <= 2.0 * self._radius
+            near, far = np.flatnonzero(inside), np.flatnonzero(~inside)
+        rows = self._points if queries is None else queries
+        if n_neighbors + exclude_self > len(self._near):
+            near, far = near[:0], np.arange(rows.shape[0])
+        indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
+        sq_distances = np.empty((rows.shape[0], n_neighbors))
+        if len(near):
+            found, sq_distances[near] = self._engine.search(
+                n_neighbors, None if queries is None else queries[near], exclude_self=exclude_self
+            )
+            indices[near] = np.where(found < 0, -1, self._near[found])
+        indices[far], sq_distances[far] = nearest_of_all(
+            rows[far],
+            self._points_for(rows),
+            n_neighbors,
+            far if exclude_self else None,
+            n_threads=self._n_threads,
+        )
+        return indices, sq_distances
+
+
+def _deviations(X: Data, center: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return how far each row is from the centre in its largest coordinate."""
+    deviations = np.empty(X.shape[0])
+    for start in range(0, X.shape[0], 4096):  # so that no float64 copy of X is made
+        part = slice(start, start + 4096)
+        deviations[part] = abs(X[part] - center).max(axis=1)
+    return deviations
