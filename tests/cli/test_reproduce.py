@@ -31,7 +31,7 @@ def test_a_page_and_its_figures(closeknit, tmp_path):
     assert summary["name"] == "fake"
     assert summary["figures"] == 1
     page = (tmp_path / "results" / "fake.md").read_text()
-    assert page.endswith("False sets\n\n*Run in 0 seconds.*\n")
+    assert page.endswith("False sets\n\n*Run in 0 processor seconds.*\n")
 
 
 def test_one_section(closeknit, tmp_path):

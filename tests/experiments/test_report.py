@@ -61,7 +61,7 @@ def test_each_section_is_on_disk_at_once(tmp_path):
     after = report.path.read_text(encoding="utf-8")
     assert "![Figure 1: first](trial-figure-1.png)" in before
     assert before[before.index("## ") :].rstrip() in after
-    assert after.endswith("## Figure 2: second\n\ntwo\n\n*Run in 0 seconds.*\n")
+    assert after.endswith("## Figure 2: second\n\ntwo\n\n*Run in 0 processor seconds.*\n")
     picture = report.path.with_name("trial-figure-1.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert {p.name for p in report.path.parent.iterdir()} == {"trial.md", "trial-figure-1.png"}

@@ -36,7 +36,7 @@ NOTHING = "**Nothing here is comparable with the paper: this was {}.**"
 LARGEST = 150_000  # bytes of a picture in all its colours
 NOT_COMPARABLE = "Not comparable"
 _VERDICT = re.compile(r"(?<=\* \*\*)(Agrees in|Agrees|Disagrees|Not comparable)(.*?)(?=\*\*)")
-_SECONDS = re.compile(r"^\*Run in (\d+) seconds\.\*$", re.MULTILINE)
+_SECONDS = re.compile(r"^\*Run in (\d+) processor seconds\.\*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Section:
 class Report:
     """A Markdown page with its pictures, written anew after each section.
 
-    Its first lines count the verdicts of all sections, and the seconds that they took.
+    Its first lines count the verdicts of all sections, and the processor time that they took.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ class Report:
 
     def add(self, heading: str, make: Callable[[], Section]) -> None:
         """Run an experiment, and append what it found under a heading such as "Figure 1: …"."""
-        began = time.perf_counter()
-        log(f"{self._name}: {heading} ({began - self._started:.0f} s so far)")
+        began = time.process_time()
+        log(f"{self._name}: {heading} ({time.perf_counter() - self._started:.0f} s so far)")
         section = make()
         parts = [f"## {heading}"]
         if section.figure is not None:
@@ -118,8 +118,9 @@ class Report:
             with replacing(file) as stream:
                 _save_small(section.figure, stream)
             parts.append(f"![{heading}]({file.name})")
-        seconds = time.perf_counter() - began
-        parts += [*section.parts, f"*Run in {seconds:.0f} seconds.*"]
+        # Processor time, because other programs on the machine do not change it.
+        seconds = time.process_time() - began
+        parts += [*section.parts, f"*Run in {seconds:.0f} processor seconds.*"]
         text = "\n\n".join(map(str.strip, parts))
         self._sections[heading] = _VERDICT.sub(NOT_COMPARABLE, text) if self._because else text
         text = "\n\n".join(filter(None, self._sections.values()))
@@ -148,8 +149,9 @@ def _summary(text: str) -> str:
     return (
         f"**Of {counts.total()} claims of the paper {counts['Agrees']} agree with what we "
         f"measured, {counts['Agrees in']} agree in some cases, {counts['Disagrees']} disagree, and "
-        f"{counts[NOT_COMPARABLE]} are not comparable.** The run took {seconds} seconds on "
-        f"{os.cpu_count()} cores (closeknit {version('closeknit')}, NumPy {np.__version__})."
+        f"{counts[NOT_COMPARABLE]} are not comparable.** The run took {seconds:,} "
+        f"processor seconds on {os.cpu_count()} cores (closeknit {version('closeknit')}, NumPy "
+        f"{np.__version__})."
     )
 
 

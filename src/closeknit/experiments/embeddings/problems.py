@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -80,14 +81,22 @@ class Model:
         evaluations: float,
         until: float = -np.inf,
     ) -> Result:
-        """Minimise with so many evaluations, or until the objective is as low as `until`."""
+        """Minimise with so many evaluations, or until the objective is as low as `until`.
+
+        Seconds are those of the processor.
+        """
         most = max(1.0, evaluations / MINUS_COST) if label == "SD−" else evaluations
 
+        began, seconds = time.process_time(), [0.0]
+
         def is_done(state: Any) -> bool:
+            seconds.append(time.process_time() - began)
             return bool(state.evaluations >= most or state.value <= until)
 
         options: dict[str, Any] = {"max_iter": int(most), "tol": 0.0, "gradient_tol": 0.0}
-        return finished(minimize(self.problem, start, *method, callback=is_done, **options))
+        run = finished(minimize(self.problem, start, *method, callback=is_done, **options))
+        history = replace(run.history, seconds=np.array(seconds))
+        return replace(run, seconds=seconds[-1], history=history)
 
 
 @dataclass(frozen=True)

@@ -127,11 +127,12 @@ def runs_table(outcomes: Sequence[SameStart]) -> str:
 def _pace(outcomes: Sequence[SameStart]) -> dict[str, float]:
     """Seconds per evaluation over those of GD, whose direction costs nothing."""
     runs = {label: [o.runs[label] for o in outcomes] for label in outcomes[0].runs}
-    pace = {
-        label: sum(run.seconds for run in some) / sum(run.n_evaluations for run in some)
-        for label, some in runs.items()
-    }
-    return {label: value / pace["GD"] for label, value in pace.items()}
+    seconds = {label: _seconds_per_evaluation(some) for label, some in runs.items()}
+    return {label: value / seconds["GD"] for label, value in seconds.items()}
+
+
+def _seconds_per_evaluation(runs: Sequence[Any]) -> float:
+    return float(sum(run.seconds for run in runs) / sum(run.n_evaluations for run in runs))
 
 
 def draw(outcomes: Sequence[SameStart]) -> Any:
@@ -183,6 +184,7 @@ def _verdicts(outcomes: Sequence[SameStart]) -> str:
         return f"{counts.pop('SD−'):.0f} and {min(counts.values()):.0f}"
 
     pace = {label: value for label, value in _pace(outcomes).items() if label in PAPERS[1:]}
+    milliseconds = 1e3 * _seconds_per_evaluation([o.runs["GD"] for o in outcomes])
     return "\n".join(
         [
             judged(
@@ -210,8 +212,10 @@ def _verdicts(outcomes: Sequence[SameStart]) -> str:
             ),
             claim(
                 "For all methods but SD− the direction costs less than the gradient.",
-                [value < 2.0 for label, value in pace.items() if label != "SD−"],
+                None,
                 f"seconds per evaluation over those of GD: {listed(pace, '{:.2f}')}",
+                "a ratio of programs: an evaluation takes 0.12 seconds there, and "
+                f"{milliseconds:.1f} milliseconds here",
             ),
             judged(
                 "GD is the only method that does not reach the convergence value, even after "
