@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         solve_bandwidths,
     )
     from closeknit.apps import (
+        BlurringMeanShift,
         LabelPropagation,
         LabelSpreading,
         MeanShift,
@@ -71,6 +72,7 @@ _NAMES = {
         "solve_bandwidths",
     ),
     "apps": (
+        "BlurringMeanShift",
         "LabelPropagation",
         "LabelSpreading",
         "MeanShift",
@@ -107,6 +109,7 @@ _HOME = {name: station for station, names in _NAMES.items() for name in names}
 __all__ = [
     "SNE",
     "TSNE",
+    "BlurringMeanShift",
     "ElasticEmbedding",
     "EntropicAffinities",
     "LabelPropagation",

@@ -108,6 +108,14 @@ def test_modes_of_clear_clusters_and_none_of_uniform_ones():
     assert dip_modes(rng.normal(size=400)).size == 1
 
 
+def test_thresholds_of_the_modes():
+    """α₁ near 1 splits what it can; with α₂ near 1 hardly any part is uniform."""
+    sample = np.random.default_rng(0).random(200)
+    assert dip_modes(sample).size == 0
+    assert dip_modes(sample, alpha2=1.0 - 1e-12).size == 1
+    assert dip_modes(sample, alpha1=1.0 - 1e-12).size > 1
+
+
 def test_degenerate_samples():
     assert dip_modes([1.0, 2.0, 3.0]).size == 0
     assert dip_modes([5.0] * 10).tolist() == [5.0]
@@ -116,5 +124,6 @@ def test_degenerate_samples():
             call([])
         with pytest.raises(ValueError, match="NaN or infinite"):
             call([0.0, np.nan])
-    with pytest.raises(ValueError, match="alpha=0 must lie between 0 and 1"):
-        dip_modes([1.0], alpha=0)
+    for name in ("alpha1", "alpha2"):
+        with pytest.raises(ValueError, match=f"{name}=0 must lie between 0 and 1"):
+            dip_modes([1.0], **{name: 0})

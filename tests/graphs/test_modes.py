@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import iqr
 
 from closeknit.graphs import find_modes, silverman_bandwidth
+from closeknit.kernels import STUDENT, student
 
 
 def slope(t, h, x):
@@ -162,3 +163,52 @@ def test_bad_input(sample, bandwidth, message):
 def test_empty_sample(function, sample):
     with pytest.raises(ValueError, match=r"an empty sample has no .*; pass at least one number"):
         function(sample)
+
+
+# Other kernels
+
+
+@pytest.mark.parametrize("kernel", [STUDENT, student(4.0)], ids=["student", "student(4)"])
+@pytest.mark.parametrize("seed", range(4))
+def test_modes_of_other_kernels_on_a_fine_grid(kernel, seed):
+    """Local maxima of the density on a fine grid, and nothing else."""
+    rng = np.random.default_rng(seed)
+    t = np.concatenate([rng.normal(c, 1.0, 40) for c in (0.0, 5.0, 12.0)])
+    h = 0.1
+    x = np.linspace(t.min() - 1.0, t.max() + 1.0, 20_001)
+    f = kernel.K(np.square(x[:, None] - t) / (2 * h * h)).sum(axis=1)
+    peaks = x[1:-1][(f[1:-1] > f[:-2]) & (f[1:-1] >= f[2:])]
+    found = find_modes(rng.permutation(t), h, kernel=kernel)
+    assert len(found) == len(peaks) > 3
+    np.testing.assert_allclose(found, peaks, atol=x[1] - x[0])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_flat_mean_shift(offset):
+    """Epanechnikov's: the mean of all points within √2 h, again and again, from every point."""
+    t = np.random.default_rng(0).normal(size=60)
+    h, ends = 0.2, []
+    for x in t:
+        for _ in range(100):
+            x = t[np.abs(t - x) < np.sqrt(2.0) * h].mean()
+        ends.append(x)
+    found = find_modes(t + offset, h, kernel="epanechnikov")
+    expected = np.unique(np.round(ends, 9))
+    np.testing.assert_allclose(found - offset, expected, atol=1e-9 if offset == 0.0 else 1e-8)
+
+
+def test_modes_of_one_place_under_any_kernel():
+    for kernel in ("student", "epanechnikov"):
+        np.testing.assert_allclose(find_modes([3.0, 3.0], 1.0, kernel=kernel), [3.0])
+
+
+def test_a_kernel_without_a_derivative_has_no_mean_shift():
+    with pytest.raises(ValueError, match="the exponential kernel has no derivative at 0"):
+        find_modes([1.0, 2.0], 1.0, kernel="exponential")
+
+
+def test_one_point_very_far_out():
+    """Places are only looked at near points, however far these are from each other."""
+    t = np.array([0.0, 0.1, 0.2, 1e9])
+    np.testing.assert_allclose(find_modes(t, 1.0, kernel="student"), [0.1, 1e9])
+    np.testing.assert_allclose(find_modes(t, 1.0, kernel="epanechnikov"), [0.1, 1e9])

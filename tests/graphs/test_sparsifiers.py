@@ -180,11 +180,12 @@ def test_entropic_takes_several_scales():
 
 
 @pytest.mark.parametrize("mutual", [False, True])
+@pytest.mark.parametrize("mode", ["connectivity", "distance"])
 @pytest.mark.parametrize("k", [1, 4, 10, 149])
-def test_neighbours_against_scikit_learn(mutual, k):
-    A = kneighbors_graph(X, k).toarray()
+def test_neighbours_against_scikit_learn(mutual, mode, k):
+    A = kneighbors_graph(X, k, mode=mode).toarray()
     expected = np.minimum(A, A.T) if mutual else np.maximum(A, A.T)
-    graph = KNNSparsifier(k, mutual=mutual).fit_transform(X)
+    graph = KNNSparsifier(k, mutual=mutual, mode=mode).fit_transform(X)
     np.testing.assert_allclose(graph.toarray(), expected, rtol=1e-12)
 
 
@@ -210,10 +211,11 @@ def test_neighbours_in_affinities_are_the_largest():
 
 
 def test_neighbours_keep_edges_of_length_zero():
-    """Duplicates are neighbours at distance 0."""
+    """Duplicates are neighbours at distance 0, stored as such."""
     points = np.array([[0.0], [0.0], [5.0], [5.0]])
-    graph = KNNSparsifier(1).fit_transform(points)
+    graph = KNNSparsifier(1, mode="distance").fit_transform(points)
     assert graph.nnz == 4
+    assert (graph.data == 0.0).all()
     assert sparsity(graph) == pytest.approx(8 / 12)
 
 
@@ -369,6 +371,7 @@ def test_bad_parameters(sparsifier, options, message):
         (KNNSparsifier(2.5), "n_neighbors=2.5 must be an integer"),
         (KNNSparsifier(150), "n_neighbors=150 needs at least 151 points, got n_samples = 150"),
         (KNNSparsifier(5, sparsity=0.9), "each say how many edges"),
+        (KNNSparsifier(mode="weights"), "mode='weights' is unknown"),
         (ViewerSparsifier(0), "n_viewers=0 must be an integer of at least 1"),
         (ViewerSparsifier(votes=0), "votes=0 must be at least 1"),
         (ViewerSparsifier(votes=2, sparsity=0.9), "each say how many edges"),

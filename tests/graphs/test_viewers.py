@@ -47,7 +47,7 @@ def test_votes_against_loops(bandwidth):
     for view in fitted.candidates_:
         alone = votes_by_loops([view.viewer], [view.bandwidth])
         assert view.n_votes == np.triu(alone, 1).sum()
-        assert view.good == (view.n_votes > 0)
+        assert view.is_good() == (view.n_votes > 0)
 
 
 def test_bandwidth_is_the_entropic_one():
@@ -157,7 +157,7 @@ def test_candidates_are_drawn_far_from_those_before():
 
 
 def test_flat_kernels_are_out_of_candidates_when_all_points_are_in_range():
-    with pytest.warns(NoViewerWarning, match="none of 1 candidates sees two modes"):
+    with pytest.warns(NoViewerWarning, match="none of 1 candidates sees 2 modes"):
         fitted = ViewerSparsifier(10, bandwidth=100.0, tails="flat", random_state=0).fit(X)
     assert len(fitted.candidates_) == 1
     assert fitted.graph_.nnz == fitted.votes_.nnz
@@ -172,15 +172,56 @@ def test_selections(selection, tails):
     drawn = [view.viewer for view in fitted.candidates_]
     assert len(set(drawn)) == len(drawn)
     assert len(fitted.viewers_) <= 8
-    assert all(view.good and len(view.modes) >= 2 for view in fitted.viewers_)
+    assert all(view.is_good() and len(view.modes) >= 2 for view in fitted.viewers_)
 
 
 def test_bad_candidates_do_not_vote():
     """A viewer that sees one mode is no good, and is not among the viewers."""
     fitted = ViewerSparsifier(40, n_neighbors=None, perplexity=30.0, random_state=0).fit(X)
-    good = [view for view in fitted.candidates_ if view.good]
+    good = [view for view in fitted.candidates_ if view.is_good()]
     assert list(fitted.viewers_) == good
     assert len(fitted.candidates_) <= 160
+
+
+def test_good_viewers_by_modes_and_votes():
+    """Both measures of the report: modes seen, and pairs that the viewer would separate."""
+    options = {"n_neighbors": None, "viewer_selection": list(range(0, len(X), 3)), "bandwidth": 0.2}
+    every = ViewerSparsifier(**options).fit(X).candidates_
+    fewest = int(np.median([view.n_votes for view in every if len(view.modes) >= 3]))
+    fitted = ViewerSparsifier(min_modes=3, min_votes=fewest, **options).fit(X)
+    expected = [v.viewer for v in every if len(v.modes) >= 3 and v.n_votes >= fewest]
+    assert 0 < len(expected) < len([view for view in every if view.is_good()])
+    assert [view.viewer for view in fitted.viewers_] == expected
+    drawn = ViewerSparsifier(5, min_modes=3, bandwidth=0.2, random_state=0).fit(X)
+    assert sum(len(view.modes) >= 3 for view in drawn.candidates_) == len(drawn.viewers_) == 5
+
+
+@pytest.mark.parametrize("kernel", ["epanechnikov", "student"])
+@pytest.mark.parametrize("bandwidth", ["entropic", 0.15])
+def test_modes_under_other_kernels(kernel, bandwidth):
+    """Each view has that kernel's modes, at that kernel's own entropic bandwidth."""
+    options = {"perplexity": 30.0, "bandwidth": bandwidth, "kernel": kernel}
+    fitted = ViewerSparsifier(viewer_selection=[0, 20, 50], n_neighbors=None, **options).fit(X)
+    for view in fitted.candidates_:
+        sample = np.delete(D[view.viewer], view.viewer)
+        if bandwidth == "entropic" and kernel == "epanechnikov":
+            w = np.maximum(0.0, 1.0 - sample**2 / (2.0 * view.bandwidth**2))
+            p = w[w > 0.0] / w.sum()
+            assert np.exp(-(p * np.log(p)).sum()) == pytest.approx(30.0)
+        expected = find_modes(sample, view.bandwidth, kernel=kernel)
+        np.testing.assert_allclose(view.modes, expected, rtol=1e-9)
+
+
+def test_thresholds_of_the_dip_test():
+    """α₁ decides which parts are split, α₂ which of the others are uniform."""
+    options = {"modes": "dip", "n_neighbors": None, "viewer_selection": [0, 9, 30]}
+    plain = ViewerSparsifier(**options).fit(X).candidates_
+    fitted = ViewerSparsifier(alpha1=0.4, alpha2=0.9, **options).fit(X)
+    for view in fitted.candidates_:
+        sample = np.delete(D[view.viewer], view.viewer)
+        expected = dip_modes(sample, alpha1=0.4, alpha2=0.9)
+        np.testing.assert_allclose(view.modes, expected, rtol=1e-12)
+    assert any(len(a.modes) != len(b.modes) for a, b in zip(plain, fitted.candidates_, strict=True))
 
 
 def test_modes_by_the_dip_test():

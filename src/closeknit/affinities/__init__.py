@@ -40,7 +40,7 @@ from closeknit.affinities.root_finders import (
 from closeknit.affinities.solution import Bandwidths, LocalBandwidths, Status
 from closeknit.affinities.spanning_tree import MinimumSpanningTree
 from closeknit.affinities.traversal import Order, RowProblem, Traversal
-from closeknit.affinities.validation import check_perplexity, scales_of
+from closeknit.affinities.validation import check_kernel, check_perplexity, scales_of
 
 __all__ = [
     "Bandwidths",
@@ -70,6 +70,7 @@ __all__ = [
     "Status",
     "Traversal",
     "bandwidth_bounds",
+    "check_kernel",
     "check_perplexity",
     "entropic_affinities",
     "entropy_derivatives",

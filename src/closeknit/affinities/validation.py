@@ -15,7 +15,22 @@ __all__ = ["check_kernel", "check_perplexity", "check_sq_distances", "invalid_ro
 
 
 def check_kernel(kernel: str | Kernel) -> Kernel:
-    """Turn a name into a kernel."""
+    """Turn a name into a kernel.
+
+    Parameters
+    ----------
+    kernel : {"gaussian", "student", "exponential", "epanechnikov"} or Kernel
+
+    Returns
+    -------
+    Kernel
+
+    Examples
+    --------
+    >>> from closeknit.affinities import check_kernel
+    >>> float(check_kernel("student").K(1.0))
+    0.5
+    """
     if isinstance(kernel, Kernel):
         return kernel
     if kernel in AFFINITY_KERNELS:

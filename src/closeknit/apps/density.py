@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit._threads import effective_n_jobs
+from closeknit.apps.shifting import positive
 from closeknit.neighbors import candidate_distances
 from closeknit.progress import listening
 
@@ -27,8 +28,7 @@ class SamplePointDensity:
     ----------
     X : ndarray of shape (n_samples, n_features)
     sigmas : ndarray of shape (n_samples,)
-        Bandwidths; those of 0 (many duplicates) or ∞ (no differences) are replaced by the smallest
-        or largest of the others.
+        Bandwidths, made :func:`positive`.
     index : NeighborIndex
         Fitted to `X`.
     n_neighbors : int
@@ -50,9 +50,7 @@ class SamplePointDensity:
         if X.shape != index.points_.shape or sigmas.shape != X.shape[:1]:
             raise ValueError("the density's points, bandwidths and index do not fit each other")
         self.X = X
-        usable = sigmas[(sigmas > 0.0) & np.isfinite(sigmas)]
-        limits = (usable.min(), usable.max()) if len(usable) else (1.0, 1.0)
-        self.sigmas = np.clip(sigmas, *limits)
+        self.sigmas = positive(sigmas)
         self.index = index
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs

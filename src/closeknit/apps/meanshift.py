@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from closeknit.affinities import EntropicAffinities
 from closeknit.apps.density import SamplePointDensity
-from closeknit.apps.estimators import by_size, check_count
+from closeknit.apps.estimators import by_size
 from closeknit.apps.mode_search import Ends, find_ends, find_ends_together
+from closeknit.apps.shifting import BaseMeanShift, merge_ends
 from closeknit.apps.trajectories import Trajectories
 from closeknit.exceptions import NotConvergedWarning
-from closeknit.neighbors import Neighbors, validate_points
+from closeknit.neighbors import validate_points
 from closeknit.progress import shown
 
 __all__ = ["MeanShift"]
@@ -28,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(repr=False, eq=False)
-class MeanShift(ClusterMixin, BaseEstimator):
+class MeanShift(BaseMeanShift):
     """Cluster points by the mode of the density that each of them ascends to.
 
     The density is a sum of Gaussians, one for each point, as wide as that point's entropic
@@ -119,17 +116,6 @@ class MeanShift(ClusterMixin, BaseEstimator):
         "ends_",
     )
 
-    perplexity: float = 30.0
-    _: KW_ONLY
-    n_neighbors: int | str = "auto"
-    neighbors: Any = "auto"
-    merge: float = 1.0
-    tol: float = 1e-3
-    max_iter: int = 300
-    n_jobs: int | None = -1
-    random_state: Any = None
-    verbose: bool = False
-
     def restore_state(self) -> None:
         """Check that what was loaded from a file belongs together."""
         if self.density_.X.shape != (len(self.labels_), self.n_features_in_):
@@ -160,7 +146,8 @@ class MeanShift(ClusterMixin, BaseEstimator):
         places = ends.places[alone]
         found = density.search(places)
         logs, _ = density.evaluate(places, found)
-        merged, modes = _merge(places, logs, density.sigmas[found[:, 0]], self.merge)
+        merged, densest = merge_ends(places, logs, density.sigmas[found[:, 0]], self.merge)
+        modes = places[densest]
         labels = np.full(len(X), -1)
         labels[alone] = merged
         following = ends.leaders >= 0
@@ -177,14 +164,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
 
     def _estimate(self, X: Array) -> tuple[SamplePointDensity, NDArray[np.int32], Array]:
         """Return the density, the points that count at each point, and the bandwidths."""
-        affinities = EntropicAffinities(
-            self.perplexity,
-            n_neighbors=self.n_neighbors,
-            neighbors=self.neighbors,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            verbose=self.verbose,
-        ).fit(X)
+        affinities = self._affinities(X)
         assert affinities.neighbors_ is not None  # n_neighbors=None was refused
         others = affinities.neighbors_.indices
         near = np.hstack([np.arange(len(X), dtype=others.dtype)[:, None], others])
@@ -221,30 +201,3 @@ class MeanShift(ClusterMixin, BaseEstimator):
         if ends.interrupted:
             message = f"interrupted: {which} had not arrived at a mode and are labelled -1"
         warnings.warn(message, NotConvergedWarning, stacklevel=3)
-
-    def _check_parameters(self) -> None:
-        check_count("max_iter", self.max_iter)
-        if self.n_neighbors is None:
-            raise ValueError("n_neighbors=None has no meaning here; use 'auto' or a number")
-        if isinstance(self.neighbors, Neighbors | tuple):
-            raise ValueError(
-                "points that move need new neighbours: neighbors= must be 'auto', 'exact', "
-                "'approximate' or an index, not the neighbours themselves"
-            )
-        if not 0.0 < self.tol < 1.0:
-            raise ValueError(f"tol={self.tol} must lie between 0 and 1")
-        if not 0.0 < self.merge < math.inf:
-            raise ValueError(f"merge={self.merge} must be a positive number")
-
-
-def _merge(ends: Array, density: Array, scales: Array, merge: float) -> tuple[Any, Array]:
-    """Gather end points around the densest ones; return which each belongs to, and these."""
-    tree = cKDTree(ends)
-    labels = np.full(len(ends), -1)
-    modes: list[int] = []
-    for end in np.argsort(-density, kind="stable"):
-        if labels[end] < 0:
-            around = np.array(tree.query_ball_point(ends[end], merge * scales[end]))
-            labels[around[labels[around] < 0]] = len(modes)
-            modes.append(end)
-    return labels, ends[modes]

@@ -130,7 +130,9 @@ def dip_test(sample: ArrayLike, *, n_samples: int = 200) -> Dip:
     return Dip(statistic, share, low, high)
 
 
-def dip_modes(sample: ArrayLike, *, alpha: float = 0.05, n_samples: int = 200) -> Array:
+def dip_modes(
+    sample: ArrayLike, *, alpha1: float = 0.05, alpha2: float = 0.05, n_samples: int = 200
+) -> Array:
     """Find modes by splitting a sample at the modal interval until each part is unimodal.
 
     This is the paper's Algorithm 1, and as inaccurate as the paper found it: the parts beside a
@@ -140,10 +142,12 @@ def dip_modes(sample: ArrayLike, *, alpha: float = 0.05, n_samples: int = 200) -
     Parameters
     ----------
     sample : array-like of shape (n,)
-    alpha : float, default=0.05
-        A part is split if its dip has a smaller p-value, and has no mode of its own if it is not
-        split and a Kolmogorov–Smirnov test against the uniform distribution has a larger one.
-        (Lines 9–13 of the printed algorithm have that the wrong way round.)
+    alpha1 : float, default=0.05
+        A part is split if its dip has a smaller p-value.
+    alpha2 : float, default=0.05
+        A part that is not split has no mode of its own if a Kolmogorov–Smirnov test against the
+        uniform distribution has at least this p-value. (Lines 9–13 of the printed algorithm have
+        that the wrong way round.)
     n_samples : int, default=200
         As in :func:`dip_test`.
 
@@ -164,8 +168,9 @@ def dip_modes(sample: ArrayLike, *, alpha: float = 0.05, n_samples: int = 200) -
     >>> dip_modes(np.r_[rng.normal(0, 1, 300), rng.normal(9, 1, 300)]).size >= 2
     True
     """
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha={alpha} must lie between 0 and 1")
+    for name, alpha in (("alpha1", alpha1), ("alpha2", alpha2)):
+        if not 0.0 < alpha < 1.0:
+            raise ValueError(f"{name}={alpha} must lie between 0 and 1")
     modes: list[float] = []
     parts = [np.sort(np.asarray(sample, dtype=np.float64).ravel())]
     while parts:
@@ -174,8 +179,8 @@ def dip_modes(sample: ArrayLike, *, alpha: float = 0.05, n_samples: int = 200) -
             continue
         found = dip_test(part, n_samples=n_samples)
         middle = 0.5 * (found.low + found.high)
-        if found.p_value >= alpha:
-            if not _looks_uniform(part, alpha):
+        if found.p_value >= alpha1:
+            if not _looks_uniform(part, alpha2):
                 modes.append(middle)
             continue
         modes.append(middle)

@@ -38,6 +38,9 @@ class KNNSparsifier(BaseSparsifier):
     sparsity : float or None, default=None
         Instead of `n_neighbors`, the share of pairs that are to have no edge: k is chosen so that
         the graph comes as close to it as a whole number of neighbours permits.
+    mode : {"connectivity", "distance"}, default="connectivity"
+        Weights of the edges, 1 or the distance, if points or distances are given. Affinities that
+        are given stay what they are.
     input : {"data", "affinities", "distances"}, default="data"
         What `fit` is given: points; a square matrix of weights, dense or sparse; or a square matrix
         of distances, of which a sparse one stores the neighbours only. Neighbours in a matrix of
@@ -48,7 +51,7 @@ class KNNSparsifier(BaseSparsifier):
     Attributes
     ----------
     graph_ : csr_matrix of shape (n_samples, n_samples)
-        Symmetric unless affinities were given that are not; else the weights are ones.
+        Symmetric unless affinities were given that are not. Edges of length 0 are stored.
     sparsity_ : float
         Share of pairs without an edge.
     n_neighbors_ : int
@@ -78,6 +81,7 @@ class KNNSparsifier(BaseSparsifier):
     n_neighbors: int | None = None
     _: KW_ONLY
     mutual: bool = False
+    mode: str = "connectivity"
 
     def _sparsify(self, X: Any) -> dict[str, Any]:
         if self.input == "affinities":
@@ -85,8 +89,10 @@ class KNNSparsifier(BaseSparsifier):
             near = canonical(self._join(_nearness_by_weight(W)).multiply(W > 0.0))
             weights = canonical(W.multiply(near > 0.0))
         else:
-            near = self._search(X)
+            near, distances = self._search(X)
             weights = with_data(near, np.ones(near.nnz))
+            if self.mode == "distance":
+                weights = self._join_distances(distances)
         n = near.shape[0]
         if self.sparsity is None:
             k = self._count()
@@ -101,8 +107,15 @@ class KNNSparsifier(BaseSparsifier):
         there, back = directed, csr_matrix(directed.T)
         return canonical(there.minimum(back) if self.mutual else there.maximum(back))
 
-    def _search(self, X: Any) -> csr_matrix:
-        """Find neighbours, and return how near each pair is."""
+    def _join_distances(self, directed: csr_matrix) -> csr_matrix:
+        """Distances of the edges between neighbours."""
+        # Codes stand for distances, because a distance of 0 would not be stored.
+        lengths, codes = np.unique(directed.data, return_inverse=True)
+        joined = self._join(with_data(directed, len(lengths) - codes))
+        return with_data(joined, lengths[len(lengths) - joined.data.astype(np.int64)])
+
+    def _search(self, X: Any) -> tuple[csr_matrix, csr_matrix]:
+        """Find neighbours; return how near each pair is, and the directed graph of distances."""
         find, most = self._searcher(X)
         n, k = X.shape[0], self._neighbors_to_search(X.shape[0], most)
         wanted = 0.0 if self.sparsity is None else self._edges(n)
@@ -112,7 +125,7 @@ class KNNSparsifier(BaseSparsifier):
             place = np.arange(found.nnz) - found.indptr[entry_rows(found)]
             near = self._join(with_data(found, n - 1 - place))
             if k == most or near.nnz >= wanted:
-                return near
+                return near, found
             k = min(2 * k, most)  # how many of the edges are mutual depends on the data
 
     def _searcher(self, X: Any) -> tuple[Callable[[int], Neighbors], int]:
@@ -151,6 +164,8 @@ class KNNSparsifier(BaseSparsifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_one_target("n_neighbors", "sparsity")
+        if self.mode not in ("connectivity", "distance"):
+            raise ValueError(f"mode={self.mode!r} is unknown; choose 'connectivity' or 'distance'")
         k = self.n_neighbors
         if k is not None and (not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1):
             raise ValueError(f"n_neighbors={k!r} must be an integer of at least 1")

@@ -22,6 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closeknit.affinities import check_kernel
+from closeknit.graphs.kernel_modes import modes_of_kernel
+from closeknit.kernels import GAUSSIAN, Kernel
+
 __all__ = ["find_modes", "silverman_bandwidth"]
 
 Array = NDArray[np.float64]
@@ -36,15 +40,24 @@ _ORDER = 12
 _SAME = 1e-8
 
 
-def find_modes(sample: ArrayLike, bandwidth: float | str = "silverman") -> Array:
-    """Find all modes of a sample of numbers under a Gaussian kernel.
+def find_modes(
+    sample: ArrayLike,
+    bandwidth: float | str = "silverman",
+    *,
+    kernel: str | Kernel = "gaussian",
+) -> Array:
+    """Find all modes of a sample of numbers under a kernel.
 
     Parameters
     ----------
     sample : array-like of shape (n_samples,)
         In any order.
     bandwidth : float or "silverman", default="silverman"
-        Standard deviation h of the kernel, or :func:`silverman_bandwidth` of the sample.
+        Standard deviation h of the Gaussian, or :func:`silverman_bandwidth` of the sample. Other
+        kernels K are taken at (x − t)²/2h², too.
+    kernel : {"gaussian", "student", "epanechnikov"} or Kernel, default="gaussian"
+        Mean shift under Epanechnikov's kernel takes the mean of all points within √2 h: it is the
+        mean shift of a flat kernel.
 
     Returns
     -------
@@ -77,6 +90,9 @@ def find_modes(sample: ArrayLike, bandwidth: float | str = "silverman") -> Array
             return t[:1]
     if not 0.0 < bandwidth < np.inf:
         raise ValueError(f"bandwidth={bandwidth} must be a positive number")
+    shape = check_kernel(kernel)
+    if shape != GAUSSIAN:
+        return modes_of_kernel(t, float(bandwidth), shape)
     # Points farther apart than this do not interact at any place that may hold a mode.
     breaks = np.flatnonzero(np.diff(t) > 2.0 * (_REACH + 2.0) * bandwidth) + 1
     groups = np.split(t, breaks)

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from closeknit._threads import effective_n_jobs, single_threaded_blas
-from closeknit.affinities import check_perplexity, scales_of
+from closeknit.affinities import check_kernel, check_perplexity, scales_of
 from closeknit.exceptions import NoViewerWarning
 from closeknit.graphs.selection import keep_fewest_votes, subgraph
 from closeknit.graphs.sparsifier import BaseSparsifier
 from closeknit.graphs.viewer_distances import TAILS, ViewerDistances
 from closeknit.graphs.viewers import View, choose_viewers, count_votes, look
+from closeknit.kernels import Kernel
 from closeknit.linalg import with_data
 from closeknit.progress import log, steps
 
@@ -35,19 +36,26 @@ class ViewerSparsifier(BaseSparsifier):
     Parameters
     ----------
     n_viewers : int, default=100
-        How many good viewers vote, which see at least two modes. If four times as many candidates
-        do not have enough good ones among them, fewer vote.
+        How many good viewers vote. If four times as many candidates do not have enough good ones
+        among them, fewer vote.
     votes : int or None, default=None
         Votes that drop an edge; 1 unless `sparsity` is given.
     sparsity : float or None, default=None
         Instead of a number of votes, the share of pairs that are to have no edge. Edges with
         the most votes are dropped first and, among equals, those of the smallest affinity.
     bandwidth : "auto", "entropic", "silverman" or float, default="auto"
-        Of the Gaussian kernel under which each viewer finds modes: the bandwidth that gives its
-        distances the perplexity (also ``"auto"``), :func:`silverman_bandwidth`, or one for all.
+        Of the kernel under which each viewer finds modes: the bandwidth that gives its distances
+        the perplexity (also ``"auto"``), :func:`silverman_bandwidth`, or one for all.
+    kernel : {"gaussian", "student", "epanechnikov"} or Kernel, default="gaussian"
+        Of the viewers' mean shift: see :func:`find_modes`.
     modes : {"mean-shift", "dip"}, default="mean-shift"
         How modes are found: :func:`find_modes`, or :func:`dip_modes`, which the paper found to be
         inaccurate.
+    alpha1, alpha2 : float, default=0.05
+        Thresholds of the p-values in :func:`dip_modes`.
+    min_modes, min_votes : int, default=2 and 1
+        A good viewer sees at least so many modes, and would vote to separate at least so many pairs
+        of points: the two measures of a viewer in the paper.
     viewer_selection : {"kmeans++", "uniform"} or array-like of int, default="kmeans++"
         How candidates are drawn: far from those drawn before, or any; or the viewers themselves.
     tails : {"exponential", "slow", "flat"}, default="exponential"
@@ -104,7 +112,12 @@ class ViewerSparsifier(BaseSparsifier):
     _: KW_ONLY
     votes: int | None = None
     bandwidth: float | str = "auto"
+    kernel: str | Kernel = "gaussian"
     modes: str = "mean-shift"
+    alpha1: float = 0.05
+    alpha2: float = 0.05
+    min_modes: int = 2
+    min_votes: int = 1
     viewer_selection: Any = "kmeans++"
     tails: str = "exponential"
     perplexity: float | Sequence[float] = 30.0
@@ -117,11 +130,12 @@ class ViewerSparsifier(BaseSparsifier):
         count = None if self.sparsity is None else self._wanted_edges(W.shape[0], W.nnz)
         with single_threaded_blas():
             candidates = tuple(self._look(W if self.input == "affinities" else X))
-        viewers = tuple(view for view in candidates if view.good)
+        viewers = tuple(view for view in candidates if self._is_good(view))
         if not viewers:
             warnings.warn(
-                f"none of {len(candidates)} candidates sees two modes in its distances, so there "
-                "are no votes against any edge; try a smaller bandwidth or perplexity",
+                f"none of {len(candidates)} candidates sees {self.min_modes} modes in its "
+                f"distances and separates {self.min_votes} pairs of points, so there are no votes "
+                "against any edge; try a smaller bandwidth or perplexity",
                 NoViewerWarning,
                 stacklevel=4,
             )
@@ -146,7 +160,16 @@ class ViewerSparsifier(BaseSparsifier):
 
         def look_from(viewer: int) -> tuple[View, NDArray[np.float64]]:
             distances = source.distances(viewer)
-            view = look(distances, viewer, rule, perplexity, self.modes)
+            view = look(
+                distances,
+                viewer,
+                rule,
+                perplexity,
+                self.modes,
+                kernel=self.kernel,
+                alpha1=self.alpha1,
+                alpha2=self.alpha2,
+            )
             return view, source.remoteness(distances, view.bandwidth or 1.0, self.tails)
 
         n = X.shape[0]
@@ -159,7 +182,11 @@ class ViewerSparsifier(BaseSparsifier):
             look_from,
             spread=self.viewer_selection == "kmeans++",
             random=check_random_state(self.random_state),
+            is_good=self._is_good,
         )
+
+    def _is_good(self, view: View) -> bool:
+        return view.is_good(self.min_modes, self.min_votes)
 
     def _given_viewers(self, n: int) -> list[int]:
         viewers = np.asarray(self.viewer_selection)
@@ -188,6 +215,10 @@ class ViewerSparsifier(BaseSparsifier):
             raise ValueError(
                 f"bandwidth={self.bandwidth!r} must be a positive number or one of {rules}"
             )
+        check_kernel(self.kernel)
+        for name in ("min_modes", "min_votes"):
+            if not getattr(self, name) >= 1:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be at least 1")
         if self.view_perplexity is not None:
             check_perplexity(self.view_perplexity, 1, np.iinfo(np.int64).max)
         names = {"modes": ("mean-shift", "dip"), "tails": TAILS}

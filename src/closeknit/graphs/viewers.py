@@ -20,6 +20,7 @@ from closeknit.affinities import solve_bandwidths
 from closeknit.exceptions import NoBandwidthWarning
 from closeknit.graphs.dip import dip_modes
 from closeknit.graphs.modes import find_modes, silverman_bandwidth
+from closeknit.kernels import Kernel
 from closeknit.linalg import entry_rows
 from closeknit.progress import report, steps
 
@@ -61,10 +62,12 @@ class View:
     n_votes: int
     places: NDArray[np.int32] = field(repr=False)
 
-    @property
-    def good(self) -> bool:
-        """Whether it separates any points, for which it has to see at least two modes."""
-        return self.n_votes > 0
+    def is_good(self, min_modes: int = 2, min_votes: int = 1) -> bool:
+        """Whether it sees at least so many modes, and separates at least so many pairs of points.
+
+        The report judges viewers by both.
+        """
+        return len(self.modes) >= min_modes and self.n_votes >= min_votes
 
     def separates(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether at least two modes lie between the points of each pair.
@@ -76,7 +79,15 @@ class View:
 
 
 def look(
-    distances: Array, viewer: int, bandwidth: float | str, perplexity: float, modes: str
+    distances: Array,
+    viewer: int,
+    bandwidth: float | str,
+    perplexity: float,
+    modes: str = "mean-shift",
+    *,
+    kernel: str | Kernel = "gaussian",
+    alpha1: float = 0.05,
+    alpha2: float = 0.05,
 ) -> View:
     """Look at all points from one of them.
 
@@ -88,7 +99,11 @@ def look(
     bandwidth : float, "entropic" or "silverman"
     perplexity : float
         For the entropic bandwidth.
-    modes : {"mean-shift", "dip"}
+    modes : {"mean-shift", "dip"}, default="mean-shift"
+    kernel : str or Kernel, default="gaussian"
+        Of mean shift and of the entropic bandwidth.
+    alpha1, alpha2 : float, default=0.05
+        As in :func:`dip_modes`.
 
     Returns
     -------
@@ -100,25 +115,28 @@ def look(
     seen[viewer] = True
     width, found = 0.0, np.empty(0)
     if len(sample):
-        width = _bandwidth_of(sample, bandwidth, perplexity)
+        width = _bandwidth_of(sample, bandwidth, perplexity, kernel)
         if modes == "dip":
-            found = dip_modes(sample)
+            found = dip_modes(sample, alpha1=alpha1, alpha2=alpha2)
         else:
-            found = find_modes(sample, width) if width > 0.0 else sample[:1]
+            found = find_modes(sample, width, kernel=kernel) if width > 0.0 else sample[:1]
     # A point's place is the number of modes before it; -1 if it is not seen.
     places = np.searchsorted(found, distances, side="right").astype(np.int32)
     places[~seen] = -1
     return View(viewer, width, found, _count_pairs(places[seen]), places)
 
 
-def _bandwidth_of(sample: Array, rule: float | str, perplexity: float) -> float:
+def _bandwidth_of(
+    sample: Array, rule: float | str, perplexity: float, kernel: str | Kernel
+) -> float:
     """The viewer's own bandwidth; Silverman's where no bandwidth has the perplexity."""
     if not isinstance(rule, str):
         return float(rule)
     if rule == "entropic" and perplexity < len(sample):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoBandwidthWarning)
-            sigma = solve_bandwidths(np.square(sample)[None], perplexity, n_jobs=1).sigmas[0]
+            d = np.square(sample)[None]
+            sigma = solve_bandwidths(d, perplexity, kernel=kernel, n_jobs=1).sigmas[0]
         if 0.0 < sigma < np.inf:
             return float(sigma)
     return silverman_bandwidth(sample)
@@ -147,6 +165,7 @@ def choose_viewers(
     *,
     spread: bool,
     random: np.random.RandomState,
+    is_good: Callable[[View], bool] = View.is_good,
 ) -> list[View]:
     """Draw candidates one after another until enough of them are good viewers.
 
@@ -162,6 +181,8 @@ def choose_viewers(
         Whether candidates are drawn far from those before, as in k-means++: with weights that are
         the summed remoteness from all past candidates. Uniformly otherwise.
     random : RandomState
+    is_good : callable
+        Whether a candidate is a good viewer.
 
     Returns
     -------
@@ -177,7 +198,7 @@ def choose_viewers(
         drawn = _draw(weights, eligible, random)
         view, remoteness = look_from(drawn)
         candidates.append(view)
-        good += view.good
+        good += is_good(view)
         eligible[drawn] = False
         if spread:
             weights += remoteness

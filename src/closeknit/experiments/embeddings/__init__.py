@@ -67,7 +67,7 @@ class Scale:
     n_large: int = 20_000
     n_starts: int = 50
     n_lams: int = 50
-    most_minus: int = 5
+    most_minus: int = 3
 
 
 FULL = Scale()

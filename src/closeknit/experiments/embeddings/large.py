@@ -22,6 +22,7 @@ from closeknit.experiments.embeddings.problems import (
     methods,
 )
 from closeknit.experiments.report import Section, claim, listed, table
+from closeknit.minimize import Result
 from closeknit.plotting import plot_embedding
 from closeknit.quality import knn_accuracy
 from closeknit.repulsion import ExactRepulsion
@@ -79,16 +80,21 @@ def large_models(points: Points) -> list[Model]:
 def run_large(model: Model, labels: NDArray[Any], hour: int, most_minus: int) -> Large:
     """Minimise with every method from one small random start; SD pays for its factor."""
     start = model.random_start(SIZE, seed=0)
-    runs, maps = {}, {}
+    runs: dict[str, Result] = {}
+    maps: dict[str, NDArray[np.float64]] = {}
     for label, method in methods(KAPPA, leave_out=("DiagH",)).items():
         budget = hour * (1.0 - SETUP) if "SD" in label else float(hour)
         if label == "SD−":
             budget = min(float(hour), most_minus * MINUS_COST)
-        runs[label] = model.descend(start, label, method, budget)
+        early = budget - 2 / 3 * hour if model.name == "EE" else np.inf
+
+        def keep(state: Any, label: str = label, early: float = early) -> None:
+            if state.evaluations >= early and label in SHOWN:
+                maps.setdefault(label, state.X.copy())
+
+        runs[label] = model.descend(start, label, method, budget, watch=keep)
         if label in SHOWN:
-            early = model.name == "EE"
-            shown = model.descend(start, label, method, budget - 2 / 3 * hour) if early else None
-            maps[label] = (shown or runs[label]).X
+            maps.setdefault(label, runs[label].X)
 
     def accuracies(found: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
         sample = min(5000, len(labels))

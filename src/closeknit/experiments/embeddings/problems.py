@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -80,10 +80,11 @@ class Model:
         method: tuple[Any, Any],
         evaluations: float,
         until: float = -np.inf,
+        watch: Callable[[Any], object] | None = None,
     ) -> Result:
         """Minimise with so many evaluations, or until the objective is as low as `until`.
 
-        Seconds are those of the processor.
+        Seconds are those of the processor; `watch` is called with the state of each iteration.
         """
         most = max(1.0, evaluations / MINUS_COST) if label == "SD−" else evaluations
 
@@ -91,6 +92,8 @@ class Model:
 
         def is_done(state: Any) -> bool:
             seconds.append(time.process_time() - began)
+            if watch is not None:
+                watch(state)
             return bool(state.evaluations >= most or state.value <= until)
 
         options: dict[str, Any] = {"max_iter": int(most), "tol": 0.0, "gradient_tol": 0.0}
