@@ -12,8 +12,13 @@ from sklearn.datasets import make_blobs
 from closeknit.affinities import EntropicAffinities
 from closeknit.experiments import EXPERIMENTS, reproduce
 from closeknit.experiments import sparsification as experiment
-from closeknit.experiments.sparsification import curves, dips
-from closeknit.experiments.sparsification.problems import PROGRAM, Problem, toy_problems
+from closeknit.experiments.sparsification import curves, dips, graphs
+from closeknit.experiments.sparsification.problems import (
+    PROGRAM,
+    Problem,
+    toy_problems,
+    votes_for,
+)
 from closeknit.graphs import laplacian_distance, sparsity
 
 
@@ -73,11 +78,24 @@ def test_entropic_graph_drops_what_is_below_the_threshold(problem):
 
 def test_votes_for_a_sparsity(problem):
     """No other number of votes comes closer."""
-    votes = problem.votes_for(0.9)
+    votes = votes_for(problem.kept_by_votes, 0.9)
     reached = [sparsity(problem.with_fewer_votes(v, 10.0)) for v in range(1, 120)]
     assert abs(reached[votes - 1] - 0.9) == min(abs(s - 0.9) for s in reached)
     by_votes = problem.kept_by_votes
     np.testing.assert_allclose(by_votes, reached[: len(by_votes)], rtol=0, atol=1e-12)
+
+
+def test_votes_beside_the_reports(problem, monkeypatch):
+    """Counted anew: pairs with fewer votes than the report's, under each kernel."""
+    monkeypatch.setattr(graphs, "N_VIEWERS", (20,))
+    rows = [line.split(" | ") for line in graphs.votes_table(problem).splitlines()[2:]]
+    assert len(rows) == 3
+    for kernel, row in zip(("gaussian", "student", "epanechnikov"), rows, strict=True):
+        votes = problem.look(20, kernel).votes_.toarray()
+        pairs = ~np.eye(len(votes), dtype=bool)
+        shares = [100 * np.mean(votes[pairs] >= least) for least in (13, 6)]
+        assert row[0] == f"| {kernel}"
+        assert [float(cell.split(" %")[0]) for cell in row[4:]] == pytest.approx(shares, abs=0.051)
 
 
 def test_accuracy_matches_clusters_at_best(problem):

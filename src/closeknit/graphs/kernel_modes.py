@@ -79,15 +79,14 @@ def _slopes(x: Array, t: Array, bandwidth: float, kernel: Kernel) -> Array:
 
 def _flat_modes(t: Array, radius: float) -> Array:
     """Move all points to the mean of those in range, until the points in range stay the same."""
-    # About the middle of the sample, which loses fewer digits.
-    centre = 0.5 * (t[0] + t[-1])
-    t = t - centre
-    sums = np.concatenate([[0.0], np.cumsum(t)])
+    sums = np.concatenate([[0.0], np.cumsum(t - t[0])])
     x = t
-    for _ in range(2 * len(t)):  # each way goes in one direction, and its range changes with it
+    for _ in range(2 * len(t)):  # each point goes in one direction, and its range with it
         first = np.searchsorted(t, x - radius, side="right")
         last = np.searchsorted(t, x + radius, side="left")
-        x, before = (sums[last] - sums[first]) / (last - first), x
+        x, before = t[0] + (sums[last] - sums[first]) / (last - first), x
         if np.array_equal(x, before):
             break
-    return np.unique(x) + centre
+    ranges = np.unique(np.column_stack([first, last]), axis=0)
+    # From the first point in range, which loses fewer digits.
+    return np.array([t[low] + np.mean(t[low:high] - t[low]) for low, high in ranges])

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
 from closeknit.experiments.report import Section, claim, listed
 from closeknit.experiments.sparsification.graphs import OURS, growth
-from closeknit.experiments.sparsification.problems import EQUATIONS, PROGRAM, SEED, Problem
+from closeknit.experiments.sparsification.problems import (
+    EQUATIONS,
+    PROGRAM,
+    SEED,
+    Problem,
+    votes_for,
+)
 from closeknit.graphs import compare, laplacian, sparsity
 from closeknit.plotting import PALETTE
 
@@ -66,7 +72,7 @@ def curves_of(
     graphs[EQUATIONS] = [problem.entropic(K) for K in perplexities]
     graphs[PROGRAM] = [problem.entropic(K, PROGRAM, power) for K in perplexities]
     levels = [0.98, *map(sparsity, graphs["KNN"])]
-    votes = sorted({problem.votes_for(level) for level in levels})
+    votes = sorted({votes_for(problem.kept_by_votes, level) for level in levels})
     graphs[VIEWERS] = [problem.with_fewer_votes(count, scale) for count in votes]
     return {
         method: Curve(np.array(list(map(sparsity, some))), measure(problem, some))

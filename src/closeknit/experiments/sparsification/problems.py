@@ -13,7 +13,17 @@ from scipy import sparse
 from closeknit.affinities import solve_bandwidths
 from closeknit.graphs import KNNSparsifier, ViewerSparsifier
 
-__all__ = ["EQUATIONS", "PERPLEXITIES", "PROGRAM", "SEED", "THRESHOLD", "Problem", "toy_problems"]
+__all__ = [
+    "EQUATIONS",
+    "PERPLEXITIES",
+    "PROGRAM",
+    "SEED",
+    "THRESHOLD",
+    "Problem",
+    "sparsity_by_votes",
+    "toy_problems",
+    "votes_for",
+]
 
 SEED = 0
 N_SAMPLES = 400
@@ -67,8 +77,13 @@ class Problem:
     @cached_property
     def viewers(self) -> ViewerSparsifier:
         """Viewers, and their votes against all pairs."""
+        return self.look()
+
+    def look(self, n_viewers: int = N_VIEWERS, kernel: str = "gaussian") -> ViewerSparsifier:
+        """Let so many viewers find modes under a kernel, and vote."""
         return ViewerSparsifier(
-            N_VIEWERS,
+            n_viewers,
+            kernel=kernel,
             view_perplexity=VIEW_PERPLEXITY,
             n_neighbors=None,
             input="distances",
@@ -78,12 +93,7 @@ class Problem:
     @cached_property
     def kept_by_votes(self) -> NDArray[np.float64]:
         """Sparsity if edges with 1, 2, … votes are dropped."""
-        n = len(self.X)
-        return 1.0 - np.cumsum(np.bincount(self.viewers.votes_.data)) / (n * (n - 1))
-
-    def votes_for(self, level: float) -> int:
-        """The number of votes whose graph comes closest to a sparsity."""
-        return int(np.abs(self.kept_by_votes - level).argmin()) + 1
+        return sparsity_by_votes(self.viewers)
 
     def with_fewer_votes(self, votes: int, scale: float) -> Any:
         """The reference graph without the edges that so many viewers, or more, vote against."""
@@ -91,6 +101,23 @@ class Problem:
         kept.data = kept.data < votes
         kept.eliminate_zeros()
         return sparse.csr_matrix(kept.multiply(self.gaussian(scale)))
+
+
+def sparsity_by_votes(fitted: ViewerSparsifier) -> NDArray[np.float64]:
+    """Sparsity if edges with 1, 2, … votes are dropped."""
+    n = fitted.votes_.shape[0]
+    return np.asarray(1.0 - np.cumsum(np.bincount(fitted.votes_.data)) / (n * (n - 1)))
+
+
+def votes_for(sparsities: NDArray[np.float64], level: float) -> int:
+    """The number of votes whose graph comes closest to a sparsity.
+
+    Examples
+    --------
+    >>> votes_for(np.array([0.99, 0.95, 0.9]), 0.93)
+    2
+    """
+    return int(np.abs(sparsities - level).argmin()) + 1
 
 
 def _graph(W: NDArray[np.float64]) -> Any:
