@@ -67,11 +67,11 @@ class Scale:
     n_large: int = 20_000
     n_starts: int = 50
     n_lams: int = 50
-    most_minus: int = 3
+    most_minus: int = 37
 
 
 FULL = Scale()
-QUICK = Scale(100, 20, 40, 12, n_small=150, n_large=600, n_starts=3, n_lams=10)
+QUICK = Scale(100, 20, 40, 12, n_small=150, n_large=600, n_starts=3, n_lams=10, most_minus=5)
 
 
 def sections(quick: bool, data: Path | None) -> dict[str, Callable[[], Section]]:

@@ -86,7 +86,9 @@ class Model:
 
         Seconds are those of the processor; `watch` is called with the state of each iteration.
         """
-        most = max(1.0, evaluations / MINUS_COST) if label == "SD−" else evaluations
+        most, iterations = evaluations, int(evaluations)
+        if label == "SD−":  # as many iterations as cost that much
+            most, iterations = np.inf, max(1, round(evaluations / MINUS_COST))
 
         began, seconds = time.process_time(), [0.0]
 
@@ -96,7 +98,7 @@ class Model:
                 watch(state)
             return bool(state.evaluations >= most or state.value <= until)
 
-        options: dict[str, Any] = {"max_iter": int(most), "tol": 0.0, "gradient_tol": 0.0}
+        options: dict[str, Any] = {"max_iter": iterations, "tol": 0.0, "gradient_tol": 0.0}
         run = finished(minimize(self.problem, start, *method, callback=is_done, **options))
         history = replace(run.history, seconds=np.array(seconds))
         return replace(run, seconds=seconds[-1], history=history)
