@@ -43,6 +43,7 @@ ESTIMATORS = {cls.__name__: cls for cls in saveable().values() if cls.__name__ i
 INDICES = [ApproximateIndex, ExactIndex, PairwiseIndex, PrecomputedIndex]
 FEW = {"perplexity": 5.0, "random_state": 0}
 EMBEDDINGS = [ck.TSNE, ck.SymmetricSNE, ck.SNE, ck.ElasticEmbedding, ck.TElasticEmbedding]
+SHIFTS = ("BlurringMeanShift", "MeanShift")
 SPARSIFIERS = [name for name in ESTIMATORS if name.endswith("Sparsifier")]
 LABELS = np.where(np.arange(80) % 5 == 0, np.repeat(np.arange(4), 20), -1)
 SPARSE = sparse.random(80, 10, 0.5, random_state=0, format="csr")
@@ -123,9 +124,9 @@ def make(name, n_neighbors="auto", **options):
     cls = ESTIMATORS[name]
     known = cls().get_params()
     options = {"max_iter": 8, "n_clusters": 3, "n_neighbors": n_neighbors, **FEW, **options}
-    if name in ("KNNSparsifier", "MeanShift"):  # where "auto" or None mean nothing
+    if name in ("KNNSparsifier", *SHIFTS):  # where "auto" or None mean nothing
         options["n_neighbors"] = 20 if n_neighbors is None else known["n_neighbors"]
-    if name == "MeanShift":
+    if name in SHIFTS:
         options["max_iter"] = 300
     return cls(**{key: value for key, value in options.items() if key in known})
 
