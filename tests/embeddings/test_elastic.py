@@ -70,7 +70,7 @@ def test_lam_auto_is_good_at_any_number_of_points(model, n, digits, knn_accuracy
 
 
 @each_elastic
-def test_lam_numbers_are_the_paper_s(model):
+def test_a_number_is_lambda_as_it_is(model):
     emb = make(model, lam=100.0).fit(X)
     assert emb.lam_ == 100.0
     assert len(emb.path_.results) == 1

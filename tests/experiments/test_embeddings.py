@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 
 import numpy as np
 import pytest
@@ -59,6 +60,33 @@ def test_budgets_are_evaluations(models):
             assert run.n_iter <= 7
         else:
             assert 14 <= run.n_evaluations < 30
+
+
+def test_seconds_are_processor_time(models):
+    """One number per iterate, from 0 on; no more than the process used meanwhile."""
+    began = time.process_time()
+    run = models[0].descend(models[0].random_start(1e-2, 0), "SD", problems.methods()["SD"], 9)
+    used = time.process_time() - began
+    seconds = run.history.seconds
+    assert len(seconds) == len(run.history.objective)
+    assert seconds[0] == 0.0
+    assert (np.diff(seconds) >= 0.0).all()
+    assert 0.0 < run.seconds == seconds[-1] <= used
+    outcome = paths.follow_paths(models[0], 3, max_iter=2)
+    assert all(outcome.count(label, "seconds") > 0.0 for label in outcome.paths)
+
+
+def test_maps_shown_are_those_of_shorter_runs(points, models):
+    """Of EE after 20 minutes of the hour, SD's factor included."""
+    hour = 24
+    outcome = large.run_large(models[0], points.y, hour, most_minus=1)
+    start, known = models[0].random_start(large.SIZE, seed=0), problems.methods(large.KAPPA)
+    for label in large.SHOWN:
+        budget = hour * (1.0 - large.SETUP * ("SD" in label)) - 2 / 3 * hour
+        shorter = models[0].descend(start, label, known[label], budget)
+        np.testing.assert_array_equal(outcome.maps[label], shorter.X)
+        assert outcome.runs[label].n_evaluations > shorter.n_evaluations
+    assert outcome.runs["SD−"].n_iter == 1
 
 
 def test_share_left_of_the_decrease(models):
