@@ -41,7 +41,7 @@ MAX_POINTS_EXACT = 5000
 #: Points beyond which maps are so wide that the grid takes most of the time and memory.
 _MANY_POINTS = 200_000
 #: How much more of the divergence than of a whole objective may still be lost per iteration.
-_DIVERGENCE = 3.0
+_DIVERGENCE = 6.0
 #: Standard deviation below which the grid could not resolve a start.
 _MIN_SPREAD = 0.01
 
@@ -145,7 +145,7 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
             stop = Convergence(self.tol, patience=direction.patience)
         elif not direction.monotone:
             # Maps of few points take little time, and their divergences are small.
-            strictness = 0.3 if objective.repulsion.is_exact else 1.0
+            strictness = 0.15 if objective.repulsion.is_exact else 1.0
             floor = getattr(objective, "entropy", 0.0)
             tol = strictness * direction.default_tol * (_DIVERGENCE if floor else 1.0)
             stop = MapSettled(objective.weights, tol, floor=floor)
