@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TextIO, TypeVar
 
 __all__ = ["Bars", "Event", "Listener", "listening", "log", "report", "shown", "steps"]
@@ -150,20 +150,22 @@ def shown(verbose: bool = True) -> Iterator[None]:
         return
     bars = Bars(sys.stderr)
     token = _bars.set(bars)
+    finished = False
     try:
         with listening(bars.update):
             yield
+        finished = True
     finally:
         _bars.reset(token)
-        bars.close()
+        bars.close(finished)
 
 
 class Bars:
     """One line per stage: its share done, seconds passed and seconds left.
 
     In a terminal and in a notebook the line of the current stage is a bar that is drawn over
-    itself; elsewhere, as in a log file, lines are written a second apart at first and later
-    whenever the time passed has grown by a twentieth.
+    itself; elsewhere, as in a log file, a stage has a line at its end and, if it takes long, others
+    before: a second apart at first and later whenever the time passed has grown by a twentieth.
 
     Parameters
     ----------
@@ -177,8 +179,9 @@ class Bars:
     >>> import sys
     >>> from closeknit.progress import Bars, Event
     >>> bars = Bars(sys.stdout)
-    >>> bars.update(Event("votes", 0, 4))
-    [closeknit] votes: 0/4, 0.0 s
+    >>> bars.update(Event("votes", 4, 4))
+    >>> bars.close()
+    [closeknit] votes: 0.0 s
     """
 
     def __init__(self, stream: TextIO, redraw: bool | None = None) -> None:
@@ -194,7 +197,7 @@ class Bars:
         now = time.monotonic()
         if self._event is None or event.stage != self._event.stage:
             self.close()
-            self._began, self._next = now, 0.0
+            self._began, self._next = now, 0.0 if self._redraw else 1.0
         self._event, self._is_drawn = event, False
         passed = now - self._began
         if passed >= self._next:
@@ -203,20 +206,21 @@ class Bars:
 
     def write(self, text: str) -> None:
         """Write a line of text above the current bar, or after what is already done."""
-        line = f"[closeknit] {text}"
-        if self._redraw and self._width:
-            self._stream.write("\r" + line.ljust(self._width) + "\n")
-            self._width = 0
-            self._draw()
-        else:
-            if not (self._redraw or self._is_drawn):
+        if self._redraw:
+            self._stream.write("\r" * bool(self._width) + text.ljust(self._width) + "\n")
+            if self._width:
+                self._width = 0
                 self._draw()
-            self._stream.write(line + "\n")
-            self._stream.flush()
+        else:
+            self._stream.write(f"[closeknit] {text}\n")
+        self._stream.flush()
 
-    def close(self) -> None:
-        """End the current stage, leaving its last line."""
-        if self._event is not None and not self._is_drawn:
+    def close(self, finished: bool = True) -> None:
+        """End the current stage, leaving its last line; an unfinished one is left as it is."""
+        if self._event is not None and (self._redraw or not self._is_drawn):
+            if finished:  # what has converged, or could not be counted, is done as well
+                done = max(1, self._event.done)
+                self._event = replace(self._event, done=done, total=done)
             self._draw()
         if self._redraw and self._width:
             self._stream.write("\n")
@@ -261,7 +265,7 @@ def _bar(event: Event, passed: float, stream: TextIO) -> str:
 def _line(event: Event, passed: float) -> str:
     if event.state is not None:
         return f"{event.stage}: {event.state}"
-    count = f"{event.done}/{event.total}, " if event.total else ""
+    count = f"{event.done}/{event.total}, " if event.done < event.total else ""
     return f"{event.stage}: {count}{_time(event, passed)}"
 
 

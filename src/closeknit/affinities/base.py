@@ -62,6 +62,7 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
 
     n_neighbors: int | str | None = "auto"
     metric: str = "euclidean"
+    metric_params: dict[str, Any] | None = None
     neighbors: Any = "auto"
     include_self: bool = False
     n_jobs: int | None = -1
@@ -85,6 +86,9 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
     @abstractmethod
     def _check_parameters(self, n_samples: int) -> int:
         """Check the parameters; return how many neighbours each of so many points has."""
+
+    def _check_neighbors(self, found: Neighbors) -> None:
+        """Complain if the neighbours that a user has brought are too few."""
 
     def _needs_sorted_rows(self) -> bool:
         """Whether whole rows of a distance matrix will not do."""
@@ -170,9 +174,12 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
                 )
             self.neighbors_ = found.truncate(min(k, found.n_neighbors))
         else:
-            options = {"n_jobs": self.n_jobs, "random_state": self.random_state}
-            self.index_ = fit_index(X, self.metric, self.neighbors, verbose=self.verbose, **options)
+            names = ("metric_params", "n_jobs", "random_state", "verbose")
+            options = {name: getattr(self, name) for name in names}
+            self.index_ = fit_index(X, self.metric, self.neighbors, **options)
             self.neighbors_ = check_answer(self.index_.self_neighbors(k), n, n, k)
+        if given or self.metric == "precomputed":
+            self._check_neighbors(self.neighbors_)
         indices, sq_distances = self.neighbors_.indices, self.neighbors_.sq_distances
         if self.include_self:
             own = np.arange(n, dtype=indices.dtype)[:, None]
@@ -193,7 +200,7 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
         report("affinities")
         log("affinities: %d points, each over all others", n)
         self.neighbors_ = None
-        self.index_ = AllPoints(X, self.metric, self.n_jobs)
+        self.index_ = AllPoints(X, self.metric, self.n_jobs, self.metric_params)
         self.affinities_ = np.empty((n, n))
         blocks = []
         for rows, block in self.index_.blocks(X):

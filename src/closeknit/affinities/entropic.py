@@ -26,9 +26,11 @@ from closeknit.affinities.solution import (
 from closeknit.affinities.traversal import Order, RowProblem
 from closeknit.affinities.validation import check_kernel, check_perplexity, scales_of
 from closeknit.kernels import Kernel
-from closeknit.neighbors import validate_points
+from closeknit.neighbors import Neighbors, validate_points
 
 __all__ = ["EntropicAffinities", "entropic_affinities"]
+
+_USUAL = 30.0
 
 
 @dataclass(repr=False, eq=False)
@@ -41,14 +43,18 @@ class EntropicAffinities(BaseAffinities):
 
     Parameters
     ----------
-    perplexity : float, or list or tuple of floats, default=30.0
+    perplexity : float, list or tuple of floats, or "auto", default=30.0
         The effective number of neighbours K of each point; any real number from 1. Several mean
         that many scales: each is solved as if it were alone, and their affinities are averaged.
+        ``"auto"`` is 30, or a third of the neighbours where there are fewer than 90 per point; see
+        `perplexity_`.
     n_neighbors : "auto", int or None, default="auto"
         Neighbours each point is compared with; ``"auto"`` means ⌈3K⌉, of the largest K. None means
         all other points and gives a dense matrix.
     metric : str, default="euclidean"
         Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
+    metric_params : dict or None, default=None
+        Further arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     neighbors : {"auto", "exact", "approximate"} or object, default="auto"
         How neighbours are found: see :func:`closeknit.neighbors.find_neighbors`. May also be a
         :class:`~closeknit.neighbors.Neighbors` or a pair (indices, distances) for the points of X.
@@ -74,6 +80,8 @@ class EntropicAffinities(BaseAffinities):
     ----------
     affinities_ : csr_matrix or ndarray of shape (n_samples, n_samples)
         Row i is the distribution of point i; rows sum to 1.
+    perplexity_ : float, or list of floats
+        The perplexity that was used, a number whatever `perplexity` is.
     sigmas_, betas_ : ndarray of shape (n_samples,)
         Bandwidths σ and precisions β = 1/(2σ²).
     perplexities_ : ndarray of shape (n_samples,)
@@ -120,9 +128,9 @@ class EntropicAffinities(BaseAffinities):
     array([ 30., 200.])
     """
 
-    saved_state: ClassVar[tuple[str, ...]] = (*BaseAffinities.saved_state, "starts_")
+    saved_state: ClassVar[tuple[str, ...]] = (*BaseAffinities.saved_state, "starts_", "perplexity_")
 
-    perplexity: float | Sequence[float] = 30.0
+    perplexity: float | Sequence[float] | str = 30.0
     _: KW_ONLY
     kernel: str | Kernel = "gaussian"
     method: str | RootFinder = "auto"
@@ -137,7 +145,7 @@ class EntropicAffinities(BaseAffinities):
         fitting: bool,
         out: NDArray[np.float64] | None = None,
     ) -> Bandwidths:
-        scales, several = scales_of(self.perplexity), isinstance(self.perplexity, list | tuple)
+        scales, several = scales_of(self.perplexity_), isinstance(self.perplexity_, list)
         finder, order, kernel = resolve(self.method, self.order, self.kernel, self.random_state)
         if fitting:
             self.starts_: list[Regression | None] = [None] * len(scales)
@@ -194,7 +202,7 @@ class EntropicAffinities(BaseAffinities):
         """
         check_is_fitted(self)
         points = getattr(self.index_, "points_", getattr(self.index_, "X", None))
-        several = isinstance(self.perplexity, list | tuple)
+        several = isinstance(self.perplexity_, list)
         if several or self.metric != "euclidean" or not isinstance(points, np.ndarray):
             raise ValueError(
                 "bandwidths_at needs one perplexity, metric='euclidean', and dense points that "
@@ -221,21 +229,44 @@ class EntropicAffinities(BaseAffinities):
         return not (self.order in ("auto", "bounds") or isinstance(self.order, Bounds))
 
     def _check_parameters(self, n_samples: int) -> int:
+        auto = isinstance(self.perplexity, str) and self.perplexity == "auto"
         scales = [
             float(check_perplexity(scale, 1, np.iinfo(np.int64).max)[0])
-            for scale in scales_of(self.perplexity)
+            for scale in scales_of(_USUAL if auto else self.perplexity)
         ]
         if not 0.0 < self.tol < 1.0:
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
         resolve(self.method, self.order, self.kernel)
         k = self._count_neighbors(n_samples, math.ceil(3.0 * max(scales)))
+        if auto:
+            scales = [_suitable(k)]
         check_perplexity(max(scales), 1, k + bool(self.include_self))
+        several = isinstance(self.perplexity, list | tuple)
+        self.perplexity_: float | list[float] = scales if several else scales[0]
         return k
+
+    def _check_neighbors(self, found: Neighbors) -> None:
+        k = int(np.median(np.isfinite(found.sq_distances).sum(axis=1)))
+        if isinstance(self.perplexity, str):
+            self.perplexity_ = _suitable(k)
+            return
+        largest = max(scales_of(self.perplexity_))
+        if k + bool(self.include_self) <= largest:
+            raise ValueError(
+                f"perplexity={largest:g} needs more than {largest:g} neighbours per point, but the "
+                f"given graph holds {k}; give one of {math.ceil(3.0 * largest)}, lower perplexity, "
+                f"or use perplexity='auto', which is {_suitable(k):.3g} here"
+            )
+
+
+def _suitable(k: int) -> float:
+    """The usual perplexity, or what so many neighbours can carry."""
+    return max(1.0, min(_USUAL, k / 3.0))
 
 
 def entropic_affinities(
     X: ArrayLike,
-    perplexity: float | Sequence[float] = 30.0,
+    perplexity: float | Sequence[float] | str = 30.0,
     n_neighbors: int | str | None = "auto",
     **options: Any,
 ) -> tuple[Any, NDArray[np.float64]]:
@@ -244,7 +275,7 @@ def entropic_affinities(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-    perplexity : float, or list or tuple of floats, default=30.0
+    perplexity : float, list or tuple of floats, or "auto", default=30.0
     n_neighbors : "auto", int or None, default="auto"
     **options
         Further parameters of :class:`EntropicAffinities`.

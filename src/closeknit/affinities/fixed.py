@@ -30,7 +30,7 @@ class FixedAffinities(BaseAffinities):
     n_neighbors : "auto", int or None, default="auto"
         Neighbours each point is compared with; ``"auto"`` means 90, as for the default perplexity
         of :class:`~closeknit.EntropicAffinities`. None means all other points.
-    metric, neighbors, include_self, n_jobs, random_state, verbose
+    metric, metric_params, neighbors, include_self, n_jobs, random_state, verbose
         As in :class:`~closeknit.EntropicAffinities`.
 
     Attributes

@@ -42,6 +42,7 @@ class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
     affinity : "entropic", "precomputed" or transformer, default="entropic"
         As in :class:`~closeknit.TSNE`; ``"precomputed"`` means that `X` holds symmetric affinities.
     metric : str, default="euclidean"
+    metric_params : dict or None, default=None
     n_neighbors, neighbors : default="auto"
         As in :class:`~closeknit.EntropicAffinities`.
     variant : {"ncut", "njw"}, default="njw"
@@ -120,6 +121,7 @@ class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
     perplexity: float = 30.0
     affinity: Any = "entropic"
     metric: str = "euclidean"
+    metric_params: dict[str, Any] | None = None
     n_neighbors: int | str | None = "auto"
     neighbors: Any = "auto"
     variant: str = "njw"

@@ -49,6 +49,7 @@ class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
     _: KW_ONLY
     affinity: Any = "entropic"
     metric: str = "euclidean"
+    metric_params: dict[str, Any] | None = None
     n_neighbors: int | str | None = "auto"
     neighbors: Any = "auto"
     tol: float = 1e-6

@@ -30,6 +30,7 @@ class LabelPropagation(LabelClassifier):
     affinity : "entropic", "precomputed" or transformer, default="entropic"
         As in :class:`~closeknit.TSNE`; ``"precomputed"`` means that `X` holds symmetric affinities.
     metric : str, default="euclidean"
+    metric_params : dict or None, default=None
     n_neighbors, neighbors : default="auto"
         As in :class:`~closeknit.EntropicAffinities`.
     tol : float, default=1e-6

@@ -29,7 +29,8 @@ class LabelSpreading(LabelClassifier):
     alpha : float, default=0.9
         Share that a point takes from its neighbours, between 0 and 1. Near 1 labels reach far; near
         0 only the nearest labelled points count.
-    affinity, metric, n_neighbors, neighbors, tol, max_iter, n_jobs, random_state, verbose
+    affinity, metric, metric_params, n_neighbors, neighbors, tol, max_iter, n_jobs, random_state, \
+verbose
         As in :class:`~closeknit.LabelPropagation`.
 
     Attributes

@@ -23,13 +23,12 @@ __all__ = [
 
 #: Parameters as messages of the library name them, and the options that are called otherwise.
 _PARAMETERS = (
-    "decimal|encoding|ids|key|labels|lams?|max_iter|metric|missing|n_clusters|n_components|n_jobs|"
+    "decimal|encoding|ids|key|labels|lam|max_iter|metric|missing|n_clusters|n_components|n_jobs|"
     "n_neighbors|n_segments|neighbors|perplexity|sep|sparsity|time_limit"
 )
 _RENAMED = {
     "ids": "id",
     "labels": "label",
-    "lams": "lam",
     "n_clusters": "clusters",
     "n_components": "dims",
     "n_jobs": "threads",

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,6 +31,7 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     n_components: int
     affinity: Any
     metric: str
+    dtype: Any
     embedding_: Array
 
     @abstractmethod
@@ -49,7 +51,7 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         -------
         ndarray of shape (n_samples, n_components)
         """
-        return self.fit(X).embedding_
+        return self.fit(X).embedding_.astype(self.dtype, copy=False)
 
     def transform(self, X: Any) -> Array:
         """Place new points into the embedding; the fitted points stay where they are.
@@ -71,10 +73,12 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Q, known = new_affinities(self, X)
         out = self._place(Q)
         out[known >= 0] = self.embedding_[known[known >= 0]]
-        return out
+        return out.astype(self.dtype, copy=False)
 
     def _validate(self, X: Any) -> Any:
         """Check the data to be embedded, once for everything that follows."""
+        if self.dtype not in ("float64", "float32", np.float64, np.float32):
+            raise ValueError(f"dtype={self.dtype!r} must be 'float64' or 'float32'")
         X = validate_points(self, X, ensure_min_samples=2)
         if self.n_components >= X.shape[0]:
             raise ValueError(

@@ -105,19 +105,24 @@ class LaplacianEigenmaps(BaseEmbedding):
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
-    perplexity : float, or list or tuple of floats, default=30.0
+    perplexity : float, list or tuple of floats, or "auto", default=30.0
         Effective number of neighbours of each point; several are averaged, a scale each.
+        ``"auto"`` is 30, or a third of the neighbours where there are fewer than 90 per point.
     affinity : "entropic", "precomputed" or transformer, default="entropic"
         How near points are: entropic affinities, `X` itself, or what a transformer such as
         :class:`~closeknit.affinities.FixedAffinities` gives.
     metric : str, default="euclidean"
         Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
+    metric_params : dict or None, default=None
+        Further arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_neighbors : "auto", int or None, default="auto"
         Neighbours each point is compared with; ``"auto"`` is three times the perplexity, None all
         other points.
     neighbors : {"auto", "exact", "approximate"} or object, default="auto"
         How neighbours are found, or the neighbours themselves; as in
         :class:`~closeknit.EntropicAffinities`.
+    dtype : {"float64", "float32"}, default="float64"
+        Of what `fit_transform` and `transform` return; `embedding_` always has double precision.
     n_jobs : int or None, default=-1
         Number of threads; the result is the same to the bit for any.
     random_state : int, RandomState or None, default=None
@@ -148,11 +153,13 @@ class LaplacianEigenmaps(BaseEmbedding):
 
     n_components: int = 2
     _: KW_ONLY
-    perplexity: float | Sequence[float] = 30.0
+    perplexity: float | Sequence[float] | str = 30.0
     affinity: Any = "entropic"
     metric: str = "euclidean"
+    metric_params: dict[str, Any] | None = None
     n_neighbors: int | str | None = "auto"
     neighbors: Any = "auto"
+    dtype: Any = "float64"
     n_jobs: int | None = -1
     random_state: Any = None
     verbose: bool = False

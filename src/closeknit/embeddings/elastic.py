@@ -60,6 +60,11 @@ class _Elastic(NonlinearEmbedding):
                 f"repulsive_weights={weights!r} must be None (ones), 'sqdistances', a function of "
                 "squared distances or a matrix"
             )
+        if X is None and (by_name or callable(weights)):
+            raise ValueError(
+                "optimize cannot compute repulsive_weights from data that are not kept; pass them "
+                "as a matrix, or fit with a larger max_iter"
+            )
         on_grid = by_name and self.metric == "euclidean" and not sparse.issparse(X)
         if weights is not None and not on_grid:
             self.repulsion_ = ExactRepulsion(self.n_jobs)
@@ -69,6 +74,7 @@ class _Elastic(NonlinearEmbedding):
                 self.n_jobs,
                 data=X,
                 metric=self.metric,
+                metric_params=self.metric_params,
                 weigh=None if by_name else weights,
                 grid=None if self.repulsion_.is_exact else self.repulsion_,
             )
@@ -112,13 +118,16 @@ class ElasticEmbedding(_Elastic):
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
-    perplexity : float, or list or tuple of floats, default=30.0
+    perplexity : float, list or tuple of floats, or "auto", default=30.0
         Effective number of neighbours of each point; several are averaged, a scale each.
+        ``"auto"`` is 30, or a third of the neighbours where there are fewer than 90 per point.
     affinity : "entropic", "precomputed" or transformer, default="entropic"
         How near points are: entropic affinities, `X` itself, or what a transformer such as
         :class:`~closeknit.affinities.FixedAffinities` gives.
     metric : str, default="euclidean"
         Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
+    metric_params : dict or None, default=None
+        Further arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_neighbors : "auto", int or None, default="auto"
         Neighbours each point is compared with; ``"auto"`` is three times the perplexity, None all
         other points.
@@ -159,8 +168,11 @@ class ElasticEmbedding(_Elastic):
     time_limit : float or None, default=None
         Seconds of minimisation, over all stages, after which the best embedding so far is returned.
     callback : callable or None, default=None
-        Called with a :class:`~closeknit.minimize.State` after every iteration of every stage;
-        returning True stops.
+        Called after every iteration of every stage with a :class:`~closeknit.minimize.State`, whose
+        `iteration`, `value`, `lam`, `seconds` and read-only positions `X` say where the
+        minimisation stands; returning True stops it.
+    dtype : {"float64", "float32"}, default="float64"
+        Of what `fit_transform` and `transform` return; `embedding_` always has double precision.
     n_jobs : int or None, default=-1
         Number of threads; the result is the same to the bit for any.
     random_state : int, RandomState or None, default=None
@@ -222,13 +234,16 @@ class TElasticEmbedding(_Elastic):
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
-    perplexity : float, or list or tuple of floats, default=30.0
+    perplexity : float, list or tuple of floats, or "auto", default=30.0
         Effective number of neighbours of each point; several are averaged, a scale each.
+        ``"auto"`` is 30, or a third of the neighbours where there are fewer than 90 per point.
     affinity : "entropic", "precomputed" or transformer, default="entropic"
         How near points are: entropic affinities, `X` itself, or what a transformer such as
         :class:`~closeknit.affinities.FixedAffinities` gives.
     metric : str, default="euclidean"
         Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
+    metric_params : dict or None, default=None
+        Further arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_neighbors : "auto", int or None, default="auto"
         Neighbours each point is compared with; ``"auto"`` is three times the perplexity, None all
         other points.
@@ -273,8 +288,11 @@ class TElasticEmbedding(_Elastic):
     time_limit : float or None, default=None
         Seconds of minimisation, over all stages, after which the best embedding so far is returned.
     callback : callable or None, default=None
-        Called with a :class:`~closeknit.minimize.State` after every iteration of every stage;
-        returning True stops.
+        Called after every iteration of every stage with a :class:`~closeknit.minimize.State`, whose
+        `iteration`, `value`, `lam`, `seconds` and read-only positions `X` say where the
+        minimisation stands; returning True stops it.
+    dtype : {"float64", "float32"}, default="float64"
+        Of what `fit_transform` and `transform` return; `embedding_` always has double precision.
     n_jobs : int or None, default=-1
         Number of threads; the result is the same to the bit for any.
     random_state : int, RandomState or None, default=None

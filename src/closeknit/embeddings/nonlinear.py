@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
+from sklearn.utils.validation import check_is_fitted
+
 from closeknit.embeddings._callbacks import (
     CallbackSupportMixin,
     each_iteration,
@@ -73,9 +75,10 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
 
     n_components: int = 2
     _: KW_ONLY
-    perplexity: float | Sequence[float] = 30.0
+    perplexity: float | Sequence[float] | str = 30.0
     affinity: Any = "entropic"
     metric: str = "euclidean"
+    metric_params: dict[str, Any] | None = None
     n_neighbors: int | str | None = "auto"
     neighbors: Any = "auto"
     init: Any = "auto"
@@ -86,6 +89,7 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
     tol: Any = "auto"
     time_limit: float | None = None
     callback: Any = None
+    dtype: Any = "float64"
     n_jobs: int | None = -1
     random_state: Any = None
     verbose: bool = False
@@ -134,7 +138,52 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
             self._minimize(objective, start)
         return self
 
-    def _minimize(self, objective: Objective, start: Array) -> None:
+    def optimize(self, n_iter: int = 250) -> Self:
+        """Go on with the minimisation from where it stands.
+
+        After a regular fit that is more of its last stage. After one that was cut short, by Ctrl-C,
+        a time limit or a callback, the stages that are left come first. The map is as good as that
+        of one longer fit. `history_`, `path_` and `n_iter_` go on, too.
+
+        Parameters
+        ----------
+        n_iter : int, default=250
+            Further iterations of the last stage at most; fewer where `tol` says that it has
+            converged.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import closeknit as ck
+        >>> from sklearn.datasets import load_iris
+        >>> tsne = ck.TSNE(max_iter=30, random_state=0).fit(load_iris().data)
+        >>> short = tsne.kl_divergence_
+        >>> tsne.optimize(300).kl_divergence_ < short
+        True
+        """
+        check_is_fitted(self)
+        check_number("n_iter", n_iter, integer=True, least=1)
+        self._check_parameters()
+        with shown(self.verbose):
+            objective = self._make_objective(
+                self._kept_affinities(),
+                None,
+                repulsion=self.repulsion_,
+                n_jobs=self.n_jobs,
+                check=False,
+            )
+            self._minimize(objective, self.embedding_, n_iter)
+        return self
+
+    def _kept_affinities(self) -> Any:
+        """Return what the objective was made of."""
+        return self.affinities_
+
+    def _minimize(self, objective: Objective, start: Array, n_iter: int | None = None) -> None:
+        """Go through all stages from a start, or `n_iter` further iterations of a fit."""
         direction = self.direction
         if isinstance(direction, str) and direction == "auto":
             exact = objective.repulsion.is_exact
@@ -152,14 +201,16 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         callback = self.callback
         if getattr(self, "_skl_callbacks", None):
             callback = each_iteration(self, callback)
+        schedule = self._make_schedule(objective, direction)
         path = run_schedule(
-            self._make_schedule(objective, direction),
+            schedule if n_iter is None else schedule.after(self.path_, n_iter),
             objective.at,
             start,
             direction,
             stop=stop,
             time_limit=self.time_limit,
             callback=callback,
+            after=None if n_iter is None else self.path_,
         )
         self._keep(objective, path)
         if isinstance(stop, MapSettled):

@@ -6,6 +6,7 @@ from typing import Any
 
 from closeknit import objectives
 from closeknit.embeddings.nonlinear import NormalizedEmbedding
+from closeknit.linalg import check_weights
 from closeknit.objectives import Objective
 
 __all__ = ["SNE", "SymmetricSNE"]
@@ -20,13 +21,16 @@ class SymmetricSNE(NormalizedEmbedding):
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
-    perplexity : float, or list or tuple of floats, default=30.0
+    perplexity : float, list or tuple of floats, or "auto", default=30.0
         Effective number of neighbours of each point; several are averaged, a scale each.
+        ``"auto"`` is 30, or a third of the neighbours where there are fewer than 90 per point.
     affinity : "entropic", "precomputed" or transformer, default="entropic"
         How near points are: entropic affinities, `X` itself, or what a transformer such as
         :class:`~closeknit.affinities.FixedAffinities` gives.
     metric : str, default="euclidean"
         Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
+    metric_params : dict or None, default=None
+        Further arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_neighbors : "auto", int or None, default="auto"
         Neighbours each point is compared with; ``"auto"`` is three times the perplexity, None all
         other points.
@@ -54,8 +58,11 @@ class SymmetricSNE(NormalizedEmbedding):
     time_limit : float or None, default=None
         Seconds of minimisation, over all stages, after which the best embedding so far is returned.
     callback : callable or None, default=None
-        Called with a :class:`~closeknit.minimize.State` after every iteration of every stage;
-        returning True stops.
+        Called after every iteration of every stage with a :class:`~closeknit.minimize.State`, whose
+        `iteration`, `value`, `lam`, `seconds` and read-only positions `X` say where the
+        minimisation stands; returning True stops it.
+    dtype : {"float64", "float32"}, default="float64"
+        Of what `fit_transform` and `transform` return; `embedding_` always has double precision.
     n_jobs : int or None, default=-1
         Number of threads; the result is the same to the bit for any.
     random_state : int, RandomState or None, default=None
@@ -117,13 +124,16 @@ class SNE(NormalizedEmbedding):
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
-    perplexity : float, or list or tuple of floats, default=30.0
+    perplexity : float, list or tuple of floats, or "auto", default=30.0
         Effective number of neighbours of each point; several are averaged, a scale each.
+        ``"auto"`` is 30, or a third of the neighbours where there are fewer than 90 per point.
     affinity : "entropic", "precomputed" or transformer, default="entropic"
         How near points are: entropic affinities, `X` itself, or what a transformer such as
         :class:`~closeknit.affinities.FixedAffinities` gives.
     metric : str, default="euclidean"
         Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
+    metric_params : dict or None, default=None
+        Further arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_neighbors : "auto", int or None, default="auto"
         Neighbours each point is compared with; ``"auto"`` is three times the perplexity, None all
         other points.
@@ -151,8 +161,11 @@ class SNE(NormalizedEmbedding):
     time_limit : float or None, default=None
         Seconds of minimisation, over all stages, after which the best embedding so far is returned.
     callback : callable or None, default=None
-        Called with a :class:`~closeknit.minimize.State` after every iteration of every stage;
-        returning True stops.
+        Called after every iteration of every stage with a :class:`~closeknit.minimize.State`, whose
+        `iteration`, `value`, `lam`, `seconds` and read-only positions `X` say where the
+        minimisation stands; returning True stops it.
+    dtype : {"float64", "float32"}, default="float64"
+        Of what `fit_transform` and `transform` return; `embedding_` always has double precision.
     n_jobs : int or None, default=-1
         Number of threads; the result is the same to the bit for any.
     random_state : int, RandomState or None, default=None
@@ -204,3 +217,12 @@ class SNE(NormalizedEmbedding):
 
     def _make_objective(self, P: Any, X: Any, **options: Any) -> Objective:
         return objectives.SNE(P, **options)
+
+    def _kept_affinities(self) -> Any:
+        P = getattr(self.affinity_estimator_, "affinities_", None)
+        if P is None:
+            raise ValueError(
+                "optimize needs the distribution of each point, but of given affinities only the "
+                "symmetric part is kept; fit with a larger max_iter instead"
+            )
+        return check_weights(P)

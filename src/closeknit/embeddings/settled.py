@@ -96,7 +96,7 @@ class MapSettled(Stop):
         warnings.warn(
             f"{reason.value} stopped a map that is not finished: the share of neighbours kept "
             f"still rose from {low:.3f} to {high:.3f} between iterations {before} and {now}; "
-            f"raise {reason.value}",
+            f"raise {reason.value}, or go on with optimize()",
             NotConvergedWarning,
             stacklevel=stacklevel + 1,
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from closeknit import objectives
+from closeknit.embeddings._elsewhere import ELSEWHERE, understands
 from closeknit.embeddings.nonlinear import NormalizedEmbedding
 from closeknit.kernels import student
 from closeknit.minimize import Direction, Schedule, SpectralMomentum
@@ -17,6 +18,7 @@ from closeknit.objectives import Objective
 __all__ = ["TSNE"]
 
 
+@understands(ELSEWHERE)
 @dataclass(repr=False, eq=False, kw_only=True)
 class TSNE(NormalizedEmbedding):
     """t-distributed stochastic neighbour embedding (t-SNE).
@@ -27,13 +29,16 @@ class TSNE(NormalizedEmbedding):
     ----------
     n_components : int, default=2
         Dimensions of the embedding.
-    perplexity : float, or list or tuple of floats, default=30.0
+    perplexity : float, list or tuple of floats, or "auto", default=30.0
         Effective number of neighbours of each point; several are averaged, a scale each.
+        ``"auto"`` is 30, or a third of the neighbours where there are fewer than 90 per point.
     affinity : "entropic", "precomputed" or transformer, default="entropic"
         How near points are: entropic affinities, `X` itself, or what a transformer such as
         :class:`~closeknit.affinities.FixedAffinities` gives.
     metric : str, default="euclidean"
         Any metric of scikit-learn, ``"inner_product"``, or ``"precomputed"``.
+    metric_params : dict or None, default=None
+        Further arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_neighbors : "auto", int or None, default="auto"
         Neighbours each point is compared with; ``"auto"`` is three times the perplexity, None all
         other points.
@@ -55,12 +60,14 @@ class TSNE(NormalizedEmbedding):
     dof : float, default=1.0
         Degrees of freedom of Student's t. Fewer give heavier tails: clusters fall apart into finer
         ones.
-    exaggeration : "auto" or sequence of (float, int), default="auto"
+    exaggeration : "auto", float, None or sequence of (float, int), default="auto"
         Short stages before the minimisation proper, each a factor by which attraction is
         exaggerated, that is λ divided, and its iterations: early exaggeration is a homotopy in λ.
         ``"auto"`` is ``((12, 20), (6, 25), (3, 25), (1.5, 25))`` with spectral momentum,
-        ``((12, 30), (3, 30))`` with momentum, else ``((12, 50), (6, 30), (3, 30), (1.5, 30))``. Not
-        used if `lam` is a list.
+        ``((12, 30), (3, 30))`` with momentum, else ``((12, 50), (6, 30), (3, 30), (1.5, 30))``. A
+        number takes the place of the 12, and is followed by those below it: 4 is ``((4, 20),
+        (3, 25), (1.5, 25))``. None, or 1, has no such stages. For an exaggeration of 4 to the end,
+        use ``lam=1/4``. Not used if `lam` is a list.
     max_iter : int, default=1000
         Most iterations of each stage, that is per λ. With ``tol="auto"``, a limit that stops a map
         whose neighbours are still coming together warns of it; so does `time_limit`.
@@ -75,8 +82,11 @@ class TSNE(NormalizedEmbedding):
     time_limit : float or None, default=None
         Seconds of minimisation, over all stages, after which the best embedding so far is returned.
     callback : callable or None, default=None
-        Called with a :class:`~closeknit.minimize.State` after every iteration of every stage;
-        returning True stops.
+        Called after every iteration of every stage with a :class:`~closeknit.minimize.State`, whose
+        `iteration`, `value`, `lam`, `seconds` and read-only positions `X` say where the
+        minimisation stands; returning True stops it.
+    dtype : {"float64", "float32"}, default="float64"
+        Of what `fit_transform` and `transform` return; `embedding_` always has double precision.
     n_jobs : int or None, default=-1
         Number of threads; the result is the same to the bit for any.
     random_state : int, RandomState or None, default=None
@@ -126,6 +136,10 @@ class TSNE(NormalizedEmbedding):
         classical = Momentum(rate=0.25, momentum=0.8, early_momentum=0.5, early=250)
         TSNE(direction=classical, exaggeration=((12, 250),), max_iter=500, tol=0)
 
+    Names from elsewhere are understood where they mean the same: ``early_exaggeration`` is
+    `exaggeration`, ``n_iter`` is `max_iter`, ``initialization`` is `init`, and ``method="exact"``
+    is ``repulsion="exact"``. Others are answered by what takes their place.
+
     References
     ----------
     Van der Maaten and Hinton (2008), Visualizing data using t-SNE; Vladymyrov and
@@ -161,12 +175,22 @@ class TSNE(NormalizedEmbedding):
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         if not isinstance(self.lam, Real) or self.lam == 0.0:
             return super()._make_schedule(objective, direction)
-        auto = isinstance(self.exaggeration, str)
-        factors = direction.exaggeration if auto else self.exaggeration
-        return Schedule.exaggerated(factors, float(self.lam), self.max_iter, objective.renumber)
+        stages = _stages(self.exaggeration, direction.exaggeration)
+        return Schedule.exaggerated(stages, float(self.lam), self.max_iter, objective.renumber)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         student(self.dof)
-        if not (isinstance(self.exaggeration, str) and self.exaggeration == "auto"):
-            Schedule.exaggerated(self.exaggeration)
+        Schedule.exaggerated(_stages(self.exaggeration, ()))
+
+
+def _stages(exaggeration: Any, usual: Any) -> Any:
+    """Return factors and iterations; `usual` are those of the direction."""
+    if isinstance(exaggeration, str) and exaggeration == "auto":
+        return usual
+    if type(exaggeration) is bool or not isinstance(exaggeration, Real):
+        return exaggeration
+    if exaggeration == 1:
+        return ()
+    first, *later = usual or ((0.0, 0),)
+    return ((exaggeration, first[1]), *(stage for stage in later if stage[0] < exaggeration))

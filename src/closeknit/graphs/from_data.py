@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ _PARAMETERS = (
     "perplexity",
     "n_neighbors",
     "metric",
+    "metric_params",
     "neighbors",
     "n_jobs",
     "random_state",
@@ -41,10 +44,10 @@ def affinity_graph(
         Points, distances if ``metric="precomputed"``, or affinities if ``affinity="precomputed"``;
         not changed.
     estimator : object
-        Its parameter `affinity` is ``"entropic"`` (as without it), ``"precomputed"`` or a
-        transformer from `X` to affinities. Of the parameters `perplexity`, `n_neighbors`, `metric`,
-        `neighbors`, `n_jobs`, `random_state` and `verbose`, entropic affinities take those that it
-        has.
+        Its parameter `affinity` is ``"entropic"`` (as without it), ``"precomputed"``, a transformer
+        from `X` to affinities, or an object of openTSNE that holds those of `X`. Of the parameters
+        `perplexity`, `n_neighbors`, `metric`, `metric_params`, `neighbors`, `n_jobs`,
+        `random_state` and `verbose`, entropic affinities take those that it has.
     symmetric : bool, default=True
         Whether to average the affinities with their transpose, and to refuse given ones that are
         not symmetric. With False there is a distribution per point.
@@ -79,10 +82,12 @@ def affinity_graph(
         transformer: Any = EntropicAffinities(**parameters)
     elif hasattr(affinity, "fit_transform"):
         transformer = clone(affinity)
+    elif sparse.issparse(getattr(affinity, "P", None)) and hasattr(affinity, "to_new"):
+        return _from_opentsne(affinity, X.shape[0], check)
     else:
         raise ValueError(
-            f"unknown affinity {affinity!r}; use 'entropic', 'precomputed' or a transformer "
-            "such as closeknit.affinities.FixedAffinities()"
+            f"unknown affinity {affinity!r}; use 'entropic', 'precomputed', a transformer such as "
+            "closeknit.affinities.FixedAffinities(), or affinities of openTSNE"
         )
     with config_context(assume_finite=True):  # the estimator has looked for NaN already
         P = transformer.fit_transform(X)
@@ -95,6 +100,27 @@ def affinity_graph(
     if symmetric and not W.data.all():
         W.eliminate_zeros()
     return W, transformer
+
+
+@dataclass(frozen=True)
+class _OpenTSNE:
+    """Affinities of openTSNE as a fitted transformer."""
+
+    affinity: Any
+
+    def transform(self, X: Any) -> Any:
+        return self.affinity.to_new(X)
+
+
+def _from_opentsne(
+    affinity: Any, n_samples: int, check: Callable[[Any], csr_matrix]
+) -> tuple[csr_matrix, _OpenTSNE]:
+    if affinity.P.shape[0] != n_samples:
+        raise ValueError(
+            f"affinity={type(affinity).__name__} holds {affinity.P.shape[0]} points, but X "
+            f"{n_samples}; pass the data that it was made of"
+        )
+    return check(affinity.P), _OpenTSNE(affinity)
 
 
 def symmetrize(P: Any) -> Any:

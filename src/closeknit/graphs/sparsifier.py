@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from closeknit._threads import effective_n_jobs
+from closeknit.affinities import scales_of
 from closeknit.graphs.compare import sparsity
 from closeknit.graphs.from_data import affinity_graph
 from closeknit.neighbors import validate_points
@@ -96,7 +97,7 @@ class BaseSparsifier(BaseEstimator):
         if n_neighbors == "auto" and self.sparsity is not None:
             # Enough for the perplexity and, with room to choose from, for the sparsity.
             n = X.shape[0]
-            enough = np.ceil(max(3.0 * np.max(self.perplexity), 2.0 * self._edges(n) / n))
+            enough = np.ceil(max(3.0 * max(scales_of(self.perplexity)), 2.0 * self._edges(n) / n))
             n_neighbors = min(n - 1, int(enough))
         metric = "precomputed" if self.input == "distances" else self.metric
         return affinity_graph(X, self, n_neighbors=n_neighbors, metric=metric)[0]

@@ -159,6 +159,10 @@ class Direction(Generic[P]):
             f"{type(self).__name__} needs {words[0]}; this problem offers {words[1]}; {advice}"
         )
 
+    def after(self, n_iter: int) -> Direction[P]:
+        """Return what goes on like this one after so many iterations; most do not change."""
+        return self
+
     def start(self, problem: P, X: Array) -> Descent[P]:
         """Prepare for a run from X: factorise, allocate."""
         return self.descent(problem, self, X)

@@ -38,6 +38,7 @@ def run_schedule(
     stop: Stop | None = None,
     time_limit: float | None = None,
     callback: Callback | None = None,
+    after: Path | None = None,
 ) -> Path:
     """Minimise in stages, each from where the one before it ended.
 
@@ -57,6 +58,9 @@ def run_schedule(
         When a stage has converged; None is :class:`Convergence` with the direction's tolerance.
     time_limit : float, optional
         Seconds for all stages together.
+    after : Path or None, default=None
+        What to go on with: `X0` is its end, and the first stage its last stage, continued. Counts
+        and seconds go on, and the result is one path from the first start.
 
     Returns
     -------
@@ -89,7 +93,10 @@ def run_schedule(
         time_limit,
         callback,
     )
-    return run.follow(schedule.stages, problem_at, X)
+    if after is None:
+        return run.follow(schedule.stages, problem_at, X)
+    run.resume(after.history)
+    return after.joined(run.follow(schedule.stages, problem_at, X))
 
 
 @dataclass
@@ -111,15 +118,23 @@ class _Run:
     best: Sample | None = None
     records: list[tuple[float, ...]] = field(default_factory=list)  # rows of a history
 
+    def resume(self, before: History) -> None:
+        """Count on from the end of another run; the direction is as it was there."""
+        self.iterations, self.evaluations = int(before.iteration[-1]), int(before.evaluations[-1])
+        self.number, passed = int(before.stage[-1]), float(before.seconds[-1])
+        self.started -= passed
+        self.time_limit = None if self.time_limit is None else self.time_limit + passed
+        self.direction = self.direction.after(self.iterations)
+
     def follow(self, stages: Sequence[Stage], problem_at: ProblemAt, start: Array) -> Path:
         """Go through the stages, as far as nothing stops it."""
-        X, made_by = start, None
+        X, made_by, first = start, None, self.number
         lams: list[float] = []
         results: list[Result] = []
         reason = StopReason.END_OF_PATH
-        self.total = sum(map(attrgetter("max_iter"), stages))
+        self.total = self.iterations + sum(map(attrgetter("max_iter"), stages))
         try:
-            for self.number, stage in enumerate(stages):
+            for self.number, stage in enumerate(stages, first):
                 self.lam = stage.lam(X) if callable(stage.lam) else stage.lam
                 if stage.restart and not X.std() > start.std():
                     X = start

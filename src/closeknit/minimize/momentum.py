@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -161,10 +161,15 @@ class Momentum(MomentumRule, name="momentum"):
                 f"early={self.early!r} must not be negative"
             )
 
+    def after(self, n_iter: int) -> Momentum:
+        """Return the same with fewer of its early iterations."""
+        return replace(self, early=max(0, self.early - n_iter))
+
     def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
         """Begin at rest."""
         descent = MomentumDescent(problem, self, X)
-        degree = float(problem.attractive_weights(X).sum()) / len(X)
+        # Of points in one place, so that the rate is the same wherever a run begins, or goes on.
+        degree = float(problem.attractive_weights(np.zeros_like(X)).sum()) / len(X)
         descent.rate /= degree if degree > 0.0 else 1.0
         return descent
 
@@ -309,6 +314,11 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
                 f"hold={self.hold!r} must not be negative, and half_life={self.half_life!r} must "
                 "be positive"
             )
+
+    def after(self, n_iter: int) -> SpectralMomentum:
+        """Return the same with the stiffness that it has after so many iterations."""
+        stiffness, hold = self.stiffness_at(n_iter), max(0, self.hold - n_iter)
+        return replace(self, stiffness=stiffness, hold=hold)
 
     def stiffness_at(self, iteration: int) -> float:
         """Return ε after so many iterations.

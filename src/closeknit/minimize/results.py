@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from operator import attrgetter
@@ -89,6 +89,9 @@ class State:
     lam: float | None = None
     stage: int = 0
 
+    def __repr__(self) -> str:
+        return f"State({self})"
+
     def __str__(self) -> str:
         parts = [
             f"iteration {self.iteration}",
@@ -152,6 +155,12 @@ class History:
     def __len__(self) -> int:
         return len(self.iteration)
 
+    def __repr__(self) -> str:
+        if not len(self):
+            return "History(empty)"
+        last = f"objective {self.objective[-1]:.6g}, {self.seconds[-1]:.1f} s"
+        return f"History({self.iteration[-1]} iterations, {self.stage[-1] + 1} stages, {last})"
+
     @classmethod
     def from_records(cls, records: Sequence[tuple[float, ...]]) -> History:
         """Make the columns from a list of rows."""
@@ -182,6 +191,15 @@ class History:
         except ImportError as error:
             raise ImportError("History.to_frame needs pandas: pip install pandas") from error
         return pd.DataFrame({name: getattr(self, name) for name in _COLUMNS})
+
+    @classmethod
+    def joined(cls, parts: Iterable[History]) -> History:
+        """One history after the other."""
+        columns = zip(*map(attrgetter(*_COLUMNS), parts), strict=True)
+        return cls(*map(np.concatenate, columns))
+
+    def __getitem__(self, rows: slice) -> History:
+        return History(*(getattr(self, name)[rows] for name in _COLUMNS))
 
 
 _COLUMNS = tuple(History.__dataclass_fields__)
@@ -219,6 +237,19 @@ class Result:
     seconds: float
     stopped_because: StopReason
     history: History
+
+    def __repr__(self) -> str:
+        what = f"objective {self.value:.6g} after {self.n_iter} iterations"
+        return f"Result({what}: {self.stopped_because.text})"
+
+    def joined(self, later: Result) -> Result:
+        """The outcome of this stage and of its continuation."""
+        sums = {
+            name: getattr(self, name) + getattr(later, name)
+            for name in ("n_iter", "n_evaluations", "seconds")
+        }
+        # The continuation begins with what this stage has ended with.
+        return replace(later, **sums, history=History.joined([self.history, later.history[1:]]))
 
 
 @dataclass(frozen=True)
@@ -260,5 +291,13 @@ class Path:
     @cached_property
     def history(self) -> History:
         """The histories of all stages in one."""
-        parts = map(attrgetter(*_COLUMNS), map(attrgetter("history"), self.results))
-        return History(*map(np.concatenate, zip(*parts, strict=True)))
+        return History.joined(result.history for result in self.results)
+
+    def __repr__(self) -> str:
+        return f"Path({len(self.results)} stages, up to λ {self.lams[-1]:.3g})"
+
+    def joined(self, later: Path) -> Path:
+        """The stages of this path and of its continuation, which begins with the last stage."""
+        whole = self.results[-1].joined(later.results[0])
+        results = (*self.results[:-1], whole, *later.results[1:])
+        return Path(np.append(self.lams[:-1], later.lams), results, later.stopped_because)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closeknit.minimize.problem import Array, Problem
-from closeknit.minimize.results import State, StopReason
+from closeknit.minimize.results import Path, State, StopReason
 
 __all__ = ["Convergence", "ProblemAt", "Schedule", "Stage", "Stop", "log_spaced"]
 
@@ -154,6 +154,23 @@ class Schedule:
 
     stages: tuple[Stage, ...]
 
+    def after(self, path: Path, n_iter: int) -> Schedule:
+        """Return what is left of the schedule after a path, with `n_iter` for the last stage.
+
+        Examples
+        --------
+        >>> from closeknit.minimize import Schedule, Springs, run_schedule
+        >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+        >>> schedule = Schedule.of([0.5, 1.0], max_iter=2)
+        >>> path = run_schedule(schedule, lambda lam: springs, [[5.0], [5.0]], time_limit=0)
+        >>> [stage.max_iter for stage in schedule.after(path, 10).stages]
+        [2, 10]
+        """
+        current, *later = self.stages[len(path.results) - 1 :]
+        left = max(0, current.max_iter - path.results[-1].n_iter)
+        stages = [replace(current, lam=float(path.lams[-1]), max_iter=left), *later]
+        return Schedule((*stages[:-1], replace(stages[-1], max_iter=n_iter)))
+
     @classmethod
     def of(cls, lam: Any, max_iter: int = 1000) -> Schedule:
         """Return the schedule that a number, or an increasing list of numbers, stands for.
@@ -179,7 +196,7 @@ class Schedule:
     @classmethod
     def exaggerated(
         cls,
-        stages: Sequence[tuple[float, int]],
+        stages: Sequence[tuple[float, int]] | None,
         lam: float = 1.0,
         max_iter: int = 1000,
         prepare: Callable[[Array], object] | None = None,
@@ -188,7 +205,7 @@ class Schedule:
 
         Parameters
         ----------
-        stages : sequence of (float, int)
+        stages : sequence of (float, int) or None
             Factors, falling and above 1, and the iterations of each, at most `max_iter`.
         lam : float, default=1.0
         max_iter : int, default=1000
@@ -198,7 +215,7 @@ class Schedule:
         """
         early, before = [], np.inf
         try:
-            for factor, n in stages:
+            for factor, n in () if stages is None else stages:
                 if not (1.0 < factor < before and n >= 0 and n == int(n)):
                     raise ValueError
                 early.append(
@@ -207,9 +224,9 @@ class Schedule:
                 before = factor
         except (TypeError, ValueError):
             raise ValueError(
-                f"exaggeration={stages!r} must be 'auto' or list pairs of a factor and a number of "
-                "iterations, with factors that fall and stay above 1, such as "
-                "((12.0, 50), (4.0, 30)); () is none"
+                f"exaggeration={stages!r} must be 'auto', a factor above 1, None, or list pairs of "
+                "a factor and a number of iterations, with factors that fall and stay above 1, "
+                "such as ((12.0, 50), (4.0, 30))"
             ) from None
         return cls((*early, Stage(lam, max_iter, restart=True, prepare=prepare)))
 
@@ -229,8 +246,8 @@ class Schedule:
         good = numbers and np.isfinite(values).all() and values[0] > 0.0
         if not (good and (np.diff(values) > 0.0).all()):
             raise ValueError(
-                "lams must be a list of positive, strictly increasing numbers, such as "
-                f"log_spaced(), got {lams!r}"
+                f"a list of lam must hold positive, strictly increasing numbers, such as "
+                f"[0.1, 1.0, 10.0], got {lams!r}"
             )
         iterations = np.ravel(max_iter).astype(int).tolist()
         if len(iterations) == 1:

@@ -235,6 +235,11 @@ class _OutlierEngine(Engine):
         """The number of neighbours for which the other engine was built."""
         return getattr(self._engine, "built_for", 0)
 
+    @property
+    def recall(self) -> float | None:
+        """The recall that the other engine has measured."""
+        return getattr(self._engine, "recall", None)
+
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
     ) -> Found:

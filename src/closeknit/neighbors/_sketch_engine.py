@@ -78,6 +78,8 @@ class SketchEngine(Engine):
         self._target_recall = target_recall
         self._seed = seed
         self._prepared: _Prepared | None = None
+        #: The share of true neighbours found for the rows on which the search was calibrated.
+        self.recall: float | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the packed sketches; the next search makes them anew, to the same bits."""
@@ -223,7 +225,8 @@ class SketchEngine(Engine):
             lost = 1.0 - float(np.mean(found <= known.last))
             complete = trial.n_probes == n_cells and trial.n_candidates == n_samples
             if lost <= loss or complete:
-                log("recall %.4f on %d rows", 1.0 - lost, len(rows))
+                self.recall = 1.0 - lost
+                log("recall %.4f on %d rows", self.recall, len(rows))
                 return trial
             outside = float(np.mean(ranks >= trial.n_probes))
             if outside > (1.0 - _LOSS_OF_CANDIDATES) * lost and trial.n_probes < n_cells:

@@ -14,7 +14,8 @@ from closeknit._threads import effective_n_jobs
 from closeknit.neighbors._graph import check_distances
 from closeknit.neighbors._set_aside import first_equal_rows
 from closeknit.neighbors.candidates import candidate_distances
-from closeknit.neighbors.geometry import GEOMETRIES
+from closeknit.neighbors.geometry import GEOMETRIES, check_metric_params
+from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.points import data_scale
 
 __all__ = ["AllPoints", "dense_sq_distances"]
@@ -34,6 +35,7 @@ class AllPoints:
     metric : str
         As in :func:`closeknit.neighbors.find_neighbors`.
     n_jobs : int or None, default=-1
+    metric_params : dict or None, default=None
 
     Examples
     --------
@@ -47,10 +49,12 @@ class AllPoints:
     X: Any
     metric: str
     n_jobs: int | None = -1
+    metric_params: dict[str, Any] | None = None
 
     def blocks(self, queries: Any) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
         """Yield slices of the queries with their squared distances to all points."""
-        return dense_sq_distances(queries, self.X, self.metric, effective_n_jobs(self.n_jobs))
+        threads = effective_n_jobs(self.n_jobs)
+        return dense_sq_distances(queries, self.X, self.metric, threads, self.metric_params)
 
     def equal_points(self, queries: Any) -> npt.NDArray[np.int64]:
         """For each query the first point equal to it, or -1."""
@@ -59,7 +63,11 @@ class AllPoints:
 
 
 def dense_sq_distances(
-    Q: Any, X: Any, metric: str, n_threads: int = 1
+    Q: Any,
+    X: Any,
+    metric: str,
+    n_threads: int = 1,
+    metric_params: dict[str, Any] | None = None,
 ) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
     """Yield slices of `Q`'s rows with the squared distances of these rows to all of `X`.
 
@@ -73,6 +81,7 @@ def dense_sq_distances(
     metric : str
         As in :func:`closeknit.neighbors.find_neighbors`.
     n_threads : int, default=1
+    metric_params : dict or None, default=None
 
     Yields
     ------
@@ -95,7 +104,7 @@ def dense_sq_distances(
             "pass a dense matrix, or set n_neighbors"
         )
     n_columns = Q.shape[1] if metric == "precomputed" else X.shape[0]
-    rows_of = _source(Q, X, metric, n_threads)
+    rows_of = _source(Q, X, metric, n_threads, metric_params)
     step = max(1, BLOCK_BYTES // (8 * n_columns))
     for begin in range(0, Q.shape[0], step):
         rows = slice(begin, min(begin + step, Q.shape[0]))
@@ -108,8 +117,9 @@ def dense_sq_distances(
         yield rows, block
 
 
-def _source(Q: Any, X: Any, metric: str, n_threads: int) -> Any:
+def _source(Q: Any, X: Any, metric: str, n_threads: int, params: dict[str, Any] | None) -> Any:
     """Return a function from a slice of rows to their squared distances."""
+    metric = check_metric_params(metric, params)
     if metric == "precomputed":
         check_distances(Q)
         return lambda rows: np.square(Q[rows], dtype=np.float64)
@@ -134,11 +144,5 @@ def _source(Q: Any, X: Any, metric: str, n_threads: int) -> Any:
             return block if geometry.to_metric is None else geometry.to_metric(block)
 
         return direct
-    data_scale(X)
-
-    def pairwise(rows: slice) -> npt.NDArray[np.float64]:
-        from sklearn.metrics import pairwise_distances
-
-        return np.square(pairwise_distances(Q[rows], X, metric=metric), dtype=np.float64)
-
-    return pairwise
+    index = PairwiseIndex(metric, metric_params=params).fit(X)
+    return lambda rows: np.square(index.distances(Q[rows]), dtype=np.float64)

@@ -287,6 +287,11 @@ class ApproximateIndex(_EuclideanIndex):
         The same seed gives the same bits; None is a fixed seed.
     verbose : bool
 
+    Attributes
+    ----------
+    recall_ : float or None
+        The recall measured on that sample; None before the first search, and for sparse data.
+
     Examples
     --------
     >>> import numpy as np
@@ -295,8 +300,10 @@ class ApproximateIndex(_EuclideanIndex):
     (500, 5)
     """
 
+    recall_: float | None
+
     #: What :func:`closeknit.io.save` keeps of a fitted index.
-    saved_state: ClassVar[tuple[str, ...]] = ("points_", "seed_", "built_for_")
+    saved_state: ClassVar[tuple[str, ...]] = ("points_", "seed_", "built_for_", "recall_")
 
     def __init__(
         self,
@@ -331,7 +338,7 @@ class ApproximateIndex(_EuclideanIndex):
         self
         """
         self.seed_ = seed_of(self.random_state)
-        self.built_for_ = 0
+        self.built_for_, self.recall_ = 0, None
         return super().fit(X)
 
     def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
@@ -346,4 +353,5 @@ class ApproximateIndex(_EuclideanIndex):
 
     def _result(self, indices: Any, sq_distances: Any) -> Neighbors:
         self.built_for_ = getattr(self._engine, "built_for", 0)
+        self.recall_ = getattr(self._engine, "recall", None)
         return super()._result(indices, sq_distances)

@@ -68,13 +68,14 @@ class PairwiseIndex:
         """
         X = check_data(X)
         data_scale(X)  # refuses what has no squared distances
+        if sp.issparse(X):
+            _check_sparse(self.metric)
         self.points_ = self._convert(X)
         self.params_ = dict(self.metric_params or {})
         if self.metric == "seuclidean" and "V" not in self.params_:
-            self.params_["V"] = np.var(self.points_, axis=0, ddof=1, dtype=np.float64)
+            self.params_["V"] = _variances(self.points_)
         if self.metric == "mahalanobis" and not self.params_.keys() & {"V", "VI"}:
-            covariance = np.atleast_2d(np.cov(self.points_, rowvar=False))
-            self.params_["VI"] = np.linalg.inv(covariance)
+            self.params_["VI"] = _inverse_covariance(self.points_)
         return self
 
     def self_neighbors(self, n_neighbors: int) -> Neighbors:
@@ -104,9 +105,33 @@ class PairwiseIndex:
         -------
         Neighbors
         """
-        X = self._convert(check_data(X, self.points_.shape[1]))
+        X = check_data(X, self.points_.shape[1])
         n_neighbors = check_n_neighbors(n_neighbors, self.points_.shape[0], exclude_self=False)
-        return self._search(X, n_neighbors, None)
+        return self._search(self._convert(X), n_neighbors, None)
+
+    def distances(self, X: Any) -> npt.NDArray[Any]:
+        """All distances from some points to the fitted ones, as the metric gives them.
+
+        Parameters
+        ----------
+        X : (n_queries, n_features) array or CSR matrix
+
+        Returns
+        -------
+        (n_queries, n_samples) array
+        """
+        from sklearn.metrics import pairwise_distances
+
+        try:
+            found = pairwise_distances(
+                self._convert(X), self.points_, metric=self.metric, **self.params_
+            )
+        except TypeError as error:  # a parameter that the metric does not have
+            raise ValueError(
+                f"metric={self.metric!r} does not take metric_params={self.metric_params!r}: "
+                f"{error}"
+            ) from error
+        return np.asarray(found)
 
     def _convert(self, X: Data) -> Data:
         from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
@@ -118,20 +143,14 @@ class PairwiseIndex:
     def _search(
         self, rows: Data, n_neighbors: int, self_indices: npt.NDArray[np.intp] | None
     ) -> Neighbors:
-        from sklearn.metrics import pairwise_distances
-
         n_targets = self.points_.shape[0]
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
 
         def search_chunk(chunk: slice) -> None:
-            block = pairwise_distances(
-                rows[chunk], self.points_, metric=self.metric, **self.params_
-            )
+            block = self.distances(rows[chunk])
             own = None if self_indices is None else self_indices[chunk]
-            indices[chunk], sq_distances[chunk], _ = _graph.from_rectangle(
-                np.asarray(block), n_neighbors, own
-            )
+            indices[chunk], sq_distances[chunk], _ = _graph.from_rectangle(block, n_neighbors, own)
 
         # Chunks of one size on threads of our own: scikit-learn's n_jobs would cut the work, and
         # round its results, by the number of threads.
@@ -140,3 +159,36 @@ class PairwiseIndex:
             log("exact search by full rows of distances, metric %r", self.metric)
             run_chunks("neighbours", search_chunk, parts, effective_n_jobs(self.n_jobs))
         return Neighbors(indices, sq_distances, n_targets)
+
+
+def _check_sparse(metric: Any) -> None:
+    from sklearn.neighbors import VALID_METRICS_SPARSE
+
+    known = sorted({*VALID_METRICS_SPARSE["brute"]} - {"precomputed"})
+    if not callable(metric) and metric not in known:
+        raise ValueError(
+            f"metric={metric!r} needs dense data; convert them with X.toarray(), or use one of "
+            f"{', '.join(known)}"
+        )
+
+
+def _variances(X: Data) -> npt.NDArray[np.float64]:
+    variances = np.var(X, axis=0, ddof=1, dtype=np.float64)
+    if not (variances > 0.0).all():
+        raise ValueError(
+            f"metric='seuclidean' divides by the variance of every feature, but feature "
+            f"{int(np.argmin(variances))} is constant; leave it out"
+        )
+    return variances
+
+
+def _inverse_covariance(X: Data) -> npt.NDArray[np.float64]:
+    covariance = np.atleast_2d(np.cov(X, rowvar=False))
+    rank, n_features = int(np.linalg.matrix_rank(covariance, hermitian=True)), len(covariance)
+    if rank < n_features:
+        raise ValueError(
+            f"metric='mahalanobis' needs an invertible covariance, but the {X.shape[0]} points "
+            f"vary in only {rank} of {n_features} directions; leave out features that are "
+            "constant or follow from others, or reduce the data with PCA first"
+        )
+    return np.asarray(np.linalg.inv(covariance))

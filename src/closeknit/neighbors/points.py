@@ -67,6 +67,7 @@ def check_data(X: Any, n_features: int | None = None) -> Data:
     """
     from sklearn.utils import check_array
 
+    _refuse_anndata(X)
     check_structure(X)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
     if sp.issparse(X) and not (X.has_canonical_format and X.has_sorted_indices):
@@ -102,11 +103,21 @@ def validate_points(estimator: Any, X: Any, **options: Any) -> Any:
     """
     from sklearn.utils.validation import validate_data
 
+    _refuse_anndata(X)
     check_structure(X)
     # In C order: sums in the order of memory would give a frame of columns other bits than the same
     # array of rows.
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", **options}
     return validate_data(estimator, X, **options)
+
+
+def _refuse_anndata(X: Any) -> None:
+    """Refuse at once what NumPy would take minutes to turn into an array of objects."""
+    if hasattr(X, "obsm") and hasattr(X, "var"):
+        raise TypeError(
+            "X is an AnnData; use closeknit.io.anndata.tsne(adata), or embed and affinities "
+            "beside it, or pass a matrix such as adata.obsm['X_pca'] or adata.X"
+        )
 
 
 def data_scale(X: Data, *, refuse: bool = True) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from closeknit.neighbors.external import EstimatorIndex
-from closeknit.neighbors.geometry import GEOMETRIES
+from closeknit.neighbors.geometry import GEOMETRIES, check_metric_params
 from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.precomputed import PrecomputedIndex
@@ -160,10 +160,9 @@ def make_index(
             f"neighbors={neighbors!r} is unknown; choose 'auto', 'exact', 'approximate', an index "
             "or an estimator like sklearn.neighbors.KNeighborsTransformer"
         )
+    metric = check_metric_params(metric, metric_params)
     if metric == "precomputed":
         return PrecomputedIndex()
-    if metric == "minkowski" and (metric_params or {}).get("p", 2) == 2:
-        metric = "euclidean"
     if isinstance(metric, str) and metric in GEOMETRIES:
         if neighbors == "approximate":
             return ApproximateIndex(

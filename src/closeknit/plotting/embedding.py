@@ -30,7 +30,7 @@ _LEGEND_ROOM = 20  # more names than colours that can be told apart are better w
 
 
 def plot_embedding(
-    embedding: ArrayLike,
+    embedding: Any,
     labels: Any = None,
     ax: Axes | None = None,
     *,
@@ -49,8 +49,9 @@ def plot_embedding(
 
     Parameters
     ----------
-    embedding : array-like of shape (n_samples, 2)
-        Or with 1 column, drawn along a line, or 3, drawn in space.
+    embedding : array-like of shape (n_samples, 2) or fitted estimator
+        Or with 1 column, drawn along a line, or 3, drawn in space. Of an estimator, its
+        ``embedding_``.
     labels : array-like of shape (n_samples,), optional
         Classes, clusters or other categories: numbers, strings, bools or a pandas Categorical,
         whose order is kept. None, NaN and the number -1 stand for no label and are drawn in grey,
@@ -93,7 +94,7 @@ def plot_embedding(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['setosa', 'versicolor', 'virginica']
     """
-    Y = check_positions(embedding, "embedding", (1, 2, 3))
+    Y = check_positions(getattr(embedding, "embedding_", embedding), "embedding", (1, 2, 3))
     _check_options(Y, labels, values, names, shade)
     categories = None if labels is None else categorize(labels, len(Y))
     numbers = None if values is None else check_values(values, "values", len(Y))

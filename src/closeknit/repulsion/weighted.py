@@ -86,6 +86,7 @@ class DistanceRepulsion(ExactRepulsion):
     data : ndarray or csr_matrix of shape (n_samples, n_features)
         Points, or their distances if the metric is ``"precomputed"``.
     metric : str, default="euclidean"
+    metric_params : dict or None, default=None
     weigh : callable or None, default=None
         Gives weights from an array of squared distances; None takes these.
     grid : Repulsion or None, default=None
@@ -106,6 +107,7 @@ class DistanceRepulsion(ExactRepulsion):
     pair_weights: None = field(default=None, init=False, repr=False)
     data: Any = None
     metric: str = "euclidean"
+    metric_params: dict[str, Any] | None = None
     weigh: Callable[[Array], Array] | None = None
     grid: Repulsion | None = None
     _kept: list[tuple[slice, Array]] = field(
@@ -178,7 +180,8 @@ class DistanceRepulsion(ExactRepulsion):
             yield from self._kept
             return
         threads, made = effective_n_jobs(self.n_jobs), []
-        for rows, block in dense_sq_distances(self.data, self.data, self.metric, threads):
+        how = (self.metric, threads, self.metric_params)
+        for rows, block in dense_sq_distances(self.data, self.data, *how):
             weights = block if self.weigh is None else np.asarray(self.weigh(block), np.float64)
             weights[np.arange(len(block)), np.arange(rows.start, rows.stop)] = 0.0
             if self.data.shape[0] ** 2 <= _KEPT:

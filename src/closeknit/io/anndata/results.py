@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,9 @@ def embed(
     copy : bool, default=False
         Return a copy instead of writing into `adata`.
     **options
-        Parameters of the estimator, such as ``perplexity`` and ``random_state``.
+        Parameters of the estimator, such as ``perplexity`` and ``random_state``. With the few
+        neighbours that ``sc.pp.neighbors`` stores by default, use ``perplexity="auto"``, a third of
+        their number, or store more.
 
     Returns
     -------
@@ -75,14 +78,16 @@ def embed(
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; use one of {', '.join(map(repr, METHODS))}")
     adata = _target(adata, copy)
-    X, K, used = _source(adata, use_rep, n_pcs, neighbors_key, options.get("perplexity"))
+    X, used = _source(adata, use_rep, n_pcs, neighbors_key, options.get("perplexity", 30.0))
     if neighbors_key is not None:
-        options = {**options, "metric": "precomputed", "perplexity": K}
+        options = {**options, "metric": "precomputed"}
     estimator = getattr(closeknit, METHODS[method])(**options)
     adata.obsm[key_added or f"X_{method}"] = estimator.fit_transform(X)
     names = ("perplexity", "metric", "n_components")
-    params = _storable({name: getattr(estimator, name) for name in names})
-    adata.uns[key_added or method] = {"params": {**params, **used, **_storable(options)}}
+    params = {**{name: getattr(estimator, name) for name in names}, **options}
+    if params["perplexity"] == "auto":
+        params["perplexity"] = estimator.affinity_estimator_.perplexity_
+    adata.uns[key_added or method] = {"params": {**used, **_storable(params)}}
     return adata if copy else None
 
 
@@ -115,7 +120,7 @@ def tsne(adata: Any, **options: Any) -> Any:
 def affinities(
     adata: Any,
     *,
-    perplexity: float | None = None,
+    perplexity: float | Sequence[float] | str = 30.0,
     use_rep: str | None = None,
     n_pcs: int | None = None,
     neighbors_key: str | None = None,
@@ -128,9 +133,9 @@ def affinities(
     Parameters
     ----------
     adata : AnnData
-    perplexity : float or None, default=None
-        Effective number of neighbours; None is 30, or a third of the neighbours if those of
-        `neighbors_key` are fewer than that needs.
+    perplexity : float, list or tuple of floats, or "auto", default=30.0
+        Effective number of neighbours. ``"auto"`` is 30, or a third of the neighbours if those of
+        `neighbors_key` are fewer than 90.
     use_rep : str or None, default=None
         What to compute with; see `from_anndata`.
     n_pcs : int or None, default=None
@@ -169,13 +174,13 @@ def affinities(
     from closeknit.graphs import symmetrize
 
     adata = _target(adata, copy)
-    X, K, used = _source(adata, use_rep, n_pcs, neighbors_key, perplexity)
+    X, used = _source(adata, use_rep, n_pcs, neighbors_key, perplexity)
     if neighbors_key is not None:
         # The estimator looks only at the number of rows of X when neighbours are given.
         found, X = Neighbors.from_graph(X), np.zeros((adata.n_obs, 1))
         metric = adata.uns.get(neighbors_key, {}).get("params", {}).get("metric", "euclidean")
         options = {"metric": metric, **options, "neighbors": found}
-    estimator = EntropicAffinities(K, **options).fit(X)
+    estimator = EntropicAffinities(perplexity, **options).fit(X)
     k = adata.n_obs - 1 if estimator.neighbors_ is None else estimator.neighbors_.n_neighbors
     # scanpy looks for these two without a prefix if the key is its own.
     prefix = "" if key_added == "neighbors" else f"{key_added}_"
@@ -184,11 +189,9 @@ def affinities(
     if estimator.neighbors_ is not None:
         adata.obsp[keys["distances_key"]] = estimator.neighbors_.to_graph()
     adata.obs[f"{key_added}_sigma"] = estimator.sigmas_
-    params = {"n_neighbors": k + 1, "method": "entropic", "perplexity": K}
-    adata.uns[key_added] = {
-        **keys,
-        "params": {**params, **used, **_storable({"metric": estimator.metric, **options})},
-    }
+    params = {"n_neighbors": k + 1, "method": "entropic", "perplexity": estimator.perplexity_}
+    params = {**params, "metric": estimator.metric, **options}
+    adata.uns[key_added] = {**keys, "params": {**used, **_storable(params)}}
     return adata if copy else None
 
 
@@ -204,30 +207,28 @@ def _source(
     use_rep: str | None,
     n_pcs: int | None,
     neighbors_key: str | None,
-    perplexity: float | None,
-) -> tuple[Any, float, dict[str, Any]]:
-    """The numbers to compute with, or stored distances; a perplexity; and what they are called."""
+    perplexity: Any,
+) -> tuple[Any, dict[str, Any]]:
+    """The numbers to compute with, or stored distances, and what they are called."""
     if neighbors_key is None:
         X, key = representation(adata, use_rep)
-        K = 30.0 if perplexity is None else perplexity
         if n_pcs is None:
-            return X, K, {"use_rep": key}
+            return X, {"use_rep": key}
         if not 1 <= n_pcs <= X.shape[1]:
             raise ValueError(f"n_pcs={n_pcs}, but {key!r} has {X.shape[1]} columns")
-        return X[:, :n_pcs], K, {"use_rep": key, "n_pcs": n_pcs}
+        return X[:, :n_pcs], {"use_rep": key, "n_pcs": n_pcs}
     if use_rep is not None or n_pcs is not None:
         raise ValueError("use_rep and n_pcs have no meaning with neighbors_key; give one of them")
     X = stored_graph(adata, neighbors_key)
-    k = Neighbors.from_graph(X).n_neighbors
-    K = min(30.0, k / 3.0) if perplexity is None else float(perplexity)
-    if not k > K:
+    k, largest = Neighbors.from_graph(X).n_neighbors, np.max(perplexity)
+    if perplexity != "auto" and not k > largest:
         raise ValueError(
-            f"perplexity={K:g} needs more than that many neighbours per point, but "
-            f"{neighbors_key!r} holds {k} (scanpy's n_neighbors counts the point itself); lower "
-            f"perplexity, run sc.pp.neighbors with n_neighbors={int(3 * K) + 1}, or do without "
-            "neighbors_key"
+            f"perplexity={largest:g} needs more than that many neighbours per point, but "
+            f"{neighbors_key!r} holds {k} (scanpy's n_neighbors counts the point itself); run "
+            f"sc.pp.neighbors with n_neighbors={int(3 * largest) + 1}, lower perplexity, use "
+            f"perplexity='auto', which is {max(1.0, k / 3.0):.3g} here, or do without neighbors_key"
         )
-    return X, K, {"neighbors_key": neighbors_key}
+    return X, {"neighbors_key": neighbors_key}
 
 
 def _storable(options: dict[str, Any]) -> dict[str, Any]:
