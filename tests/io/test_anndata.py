@@ -162,11 +162,13 @@ def test_perplexity_must_fit_scanpy_s_neighbours(adata):
     with pytest.raises(ValueError, match=r"perplexity=30 needs .*'few' holds 14 .*n_neighbors=91"):
         ck.io.anndata.affinities(adata, perplexity=30, neighbors_key="few")
     with pytest.raises(ValueError, match="'few' holds 14"):
-        ck.io.anndata.tsne(adata, perplexity=30, neighbors_key="few")
-    ck.io.anndata.affinities(adata, neighbors_key="few")
+        ck.io.anndata.tsne(adata, neighbors_key="few")
+    ck.io.anndata.affinities(adata, perplexity="auto", neighbors_key="few")
     params = adata.uns["entropic"]["params"]
     assert params["perplexity"] == pytest.approx(14 / 3)
     assert params["metric"] == "cosine"  # of the neighbours
+    ck.io.anndata.tsne(adata, perplexity="auto", neighbors_key="few", max_iter=2)
+    assert adata.uns["tsne"]["params"]["perplexity"] == pytest.approx(14 / 3)
     with pytest.raises(ValueError, match="use_rep and n_pcs have no meaning with neighbors_key"):
         ck.io.anndata.affinities(adata, neighbors_key="few", use_rep="X")
 

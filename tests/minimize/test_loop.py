@@ -184,7 +184,7 @@ def test_verbose_goes_to_stderr(springs, start, capsys):
     minimize(springs, start, "gradient", max_iter=5, verbose=True)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "iteration 0, objective" in err
+    assert "iteration 5, objective" in err
     assert StopReason.MAX_ITER.text in err
 
 

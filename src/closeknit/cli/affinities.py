@@ -103,7 +103,7 @@ def _write_sigmas(path: Path, estimator: Any, table: Table, shape: Any) -> None:
         plot_sigmas(None, estimator.sigmas_, figure.subplots(), shape=shape)
         out.save_figure(figure, path)
         return
-    perplexity = estimator.perplexity
+    perplexity = estimator.perplexity_
     endings = [f"_{K:g}" for K in perplexity] if isinstance(perplexity, list) else [""]
     names = [f"{what}{ending}" for what in ("sigma", "perplexity") for ending in endings]
     columns = np.column_stack([estimator.sigmas_, estimator.perplexities_])

@@ -36,7 +36,8 @@ class PerplexityCommand(Command):
     """
 
     perplexity: list[str] | None = option(
-        "Effective number of neighbours per point; several, as in 10,40, are averaged.",
+        "Effective number of neighbours per point; several, as in 10,40, are averaged; auto is 30, "
+        "or a third of the neighbours where they are fewer than 90.",
         _AFFINITIES,
         flags="--perplexity -p",
         shown="30",
@@ -51,22 +52,26 @@ class PerplexityCommand(Command):
     )
 
     @property
-    def perplexities(self) -> float | list[float]:
-        """The perplexity, or several, as estimators take them."""
+    def perplexities(self) -> float | list[float] | str:
+        """The perplexity, or several, or "auto", as estimators take them."""
+        if self.perplexity == ["auto"]:
+            return "auto"
         values = []
         for word in (part for one in self.perplexity or ["30"] for part in one.split(",")):
             try:
                 values.append(float(word))
             except ValueError:
                 raise UsageError(
-                    f"--perplexity {word} is not a number; use one such as 30, or several such as "
-                    "10,40"
+                    f"--perplexity {word} is not a number; use one such as 30, several such as "
+                    "10,40, or auto"
                 ) from None
         return values[0] if len(values) == 1 else values
 
     def single_perplexity(self, what: str) -> float:
         """The only perplexity; several are refused, since `what` has one."""
         value = self.perplexities
+        if isinstance(value, str):
+            raise UsageError(f"{what} needs a number for --perplexity, such as 30")
         if isinstance(value, list):
             raise UsageError(
                 f"{what} has one perplexity, not {', '.join(f'{v:g}' for v in value)}; leave all "
@@ -81,7 +86,7 @@ class PerplexityCommand(Command):
 
     def count(self, n_samples: int) -> int:
         """Neighbours of each of so many points."""
-        perplexities = self.perplexities
+        perplexities = 30.0 if isinstance(self.perplexities, str) else self.perplexities
         largest = max(perplexities) if isinstance(perplexities, list) else perplexities
         # In this order NaN becomes 1; to complain is left to the estimator.
         wanted = getattr(self, "n_neighbors", None) or 3.0 * max(1.0, largest)
@@ -139,9 +144,9 @@ def neighbor_facts(affinities: Any) -> list[Fact]:
     >>> import closeknit as ck, numpy as np
     >>> affinities = ck.EntropicAffinities(3.0).fit(np.arange(12.0)[:, None])
     >>> [fact.shown for fact in neighbor_facts(affinities)]
-    ['3', '9', 'exact', 'euclidean']
+    ['3', '9', 'exact', 'None', 'euclidean']
     """
-    perplexity = getattr(affinities, "perplexity", None)
+    perplexity = getattr(affinities, "perplexity_", None)
     several = perplexity if isinstance(perplexity, list) else [perplexity or 0.0]
     neighbors = getattr(affinities, "neighbors_", None)
     count = None if neighbors is None else int(neighbors.indices.shape[1])
@@ -149,6 +154,7 @@ def neighbor_facts(affinities: Any) -> list[Fact]:
         Fact("perplexity", "perplexity", perplexity, words=", ".join(f"{K:g}" for K in several)),
         Fact("n_neighbors", "neighbours per point", count),
         Fact("neighbor_search", "neighbour search", _search_of(affinities)),
+        Fact("recall", "", getattr(getattr(affinities, "index_", None), "recall_", None)),
         Fact("metric", "metric", getattr(affinities, "metric", None)),
     ]
 
@@ -174,7 +180,7 @@ def bandwidth_facts(affinities: Any) -> list[Fact]:
     import numpy as np
 
     converged = affinities.converged_
-    errors = np.abs(affinities.perplexities_ - affinities.perplexity)[converged]
+    errors = np.abs(affinities.perplexities_ - affinities.perplexity_)[converged]
     error = float(errors.max()) if errors.size else None
     missing = int(np.count_nonzero(~converged.reshape(len(converged), -1).all(axis=1)))
     return [
@@ -189,5 +195,6 @@ def _search_of(affinities: Any) -> str | None:
         return None
     kind = type(index).__name__
     if kind == "ApproximateIndex":
-        return f"approximate, for a recall of {index.target_recall:g}"
+        known = "" if index.recall_ is None else f", measured {index.recall_:.3f}"
+        return f"approximate, for a recall of {index.target_recall:g}{known}"
     return "given distances" if kind == "PrecomputedIndex" else "exact"

@@ -220,8 +220,9 @@ def _source(
     if use_rep is not None or n_pcs is not None:
         raise ValueError("use_rep and n_pcs have no meaning with neighbors_key; give one of them")
     X = stored_graph(adata, neighbors_key)
-    k, largest = Neighbors.from_graph(X).n_neighbors, np.max(perplexity)
-    if perplexity != "auto" and not k > largest:
+    k = Neighbors.from_graph(X).n_neighbors
+    largest = 0.0 if isinstance(perplexity, str) else np.max(perplexity)
+    if not k > largest:
         raise ValueError(
             f"perplexity={largest:g} needs more than that many neighbours per point, but "
             f"{neighbors_key!r} holds {k} (scanpy's n_neighbors counts the point itself); run "
