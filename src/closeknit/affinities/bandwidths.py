@@ -61,9 +61,9 @@ def solve_bandwidths(
     order : {"auto", "bounds", "density", "gap", "neighbor", "mst", "random", "given", "oracle"} \
             or Order
         Where each row starts. ``"auto"`` guesses the root by a regression and needs no order; see
-        :mod:`closeknit.affinities.orders` for the others.
+        :mod:`closeknit.affinities` for the others.
     tol : float, default=1e-10
-        Largest |H − log K|, in nats; where H is flat also the largest error of log β.
+        Largest ``|H − log K|``, in nats; where H is flat also the largest error of log β.
     indices : array-like of shape (n_samples, n_neighbors), optional
         Which points the distances belong to; only ``order="mst"`` needs them.
     allow_missing : bool, default=False

@@ -68,7 +68,7 @@ class EntropicAffinities(BaseAffinities):
     include_self : bool, default=False
         Whether a point counts among its own neighbours, at distance 0.
     tol : float, default=1e-10
-        Largest |H − log K| of a row.
+        Largest ``|H − log K|`` of a row.
     n_jobs : int or None, default=-1
         Number of threads; results are the same to the bit for any.
     random_state : int, RandomState or None, default=None

@@ -92,7 +92,7 @@ def pixel_features(image: ArrayLike, *, spatial_weight: float = 1.0) -> Array:
     Parameters
     ----------
     image : array-like of shape (height, width), (height, width, 3) or (height, width, 4)
-        As for :func:`to_luv`.
+        As for ``closeknit.apps.pixels.to_luv``.
     spatial_weight : float, default=1.0
         Factor of i and j, the pixel's row and column. With 1, as in the paper, a step to the next
         pixel counts like a just visible difference of colour.
@@ -132,7 +132,7 @@ def image_affinities(
     Parameters
     ----------
     image : array-like of shape (height, width), (height, width, 3) or (height, width, 4)
-        As for :func:`closeknit.apps.pixels.to_luv`.
+        As for ``closeknit.apps.pixels.to_luv``.
     perplexity : float, default=30.0
     n_neighbors : "auto" or int, default="auto"
         Neighbours of each pixel; ``"auto"`` means ⌈3 · perplexity⌉.

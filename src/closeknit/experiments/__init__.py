@@ -3,7 +3,7 @@
 ``EXPERIMENTS`` maps names to modules, which are imported only when they are run. Each has a
 ``TITLE``, an ``INTRODUCTION``, ``NEEDS_DATA`` (whether the paper's data come from a folder) and a
 function ``sections(quick, data)``, which gives for each heading a function that makes the
-:class:`~closeknit.experiments.report.Section`.
+``closeknit.experiments.report.Section``.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def convergence_rate(
 ) -> float:
     """Measure r = ‖B⁻¹H − I‖ at a minimum: errors shrink by r per iteration with unit steps.
 
-    The norm is the one in which B measures lengths, so that r is the largest |λ − 1| over the
+    The norm is the one in which B measures lengths, so that r is the largest ``|λ − 1|`` over the
     eigenvalues λ of B⁻¹H. With r of 1 and more, unit steps do not converge. Motions that leave the
     objective as it is (shifts and turns of a map) do not count.
 
