@@ -33,12 +33,13 @@ extensions = [
     "sphinxcontrib.bibtex",
     "sphinx_gallery.gen_gallery",
     "reference",
+    "console",
     "mathml",
     "printed",
     "run",
 ]
 
-exclude_patterns = ["examples/README.rst", "_run", "_templates"]
+exclude_patterns = ["examples/data", "examples/README.rst", "_run", "_templates"]
 templates_path = ["_templates"]
 nitpicky = True
 # Attributes that several classes have, and classes that only work behind a direction.

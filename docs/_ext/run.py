@@ -56,7 +56,9 @@ class Run(SphinxDirective):
         return out + self._figures()
 
     def _execute(self, code: str) -> str:
-        names = self.env.temp_data.setdefault("run", {"__name__": "__main__"})
+        names = self.env.temp_data.setdefault(
+            "run", {"__name__": "__main__", "FOLDER": folder_of(self.env)}
+        )
         source, line = self.get_source_info()
         stdout = io.StringIO()
         plt.close("all")
