@@ -26,6 +26,7 @@ import matplotlib
 
 matplotlib.use("agg")
 
+from console import folder_of
 from docutils import nodes
 from docutils.parsers.rst import directives
 from matplotlib import pyplot as plt

@@ -25,7 +25,7 @@ plot_embedding(Y, digits, ax)
 ax.set_title("t-SNE of the digits, coloured by digit")
 
 # %%
-# What do the images look like along the way? Draw those that are not too close to one already drawn.
+# The images themselves: those that are not too close to one already drawn.
 fig, ax = plt.subplots(figsize=(7, 5.6), layout="constrained")
 plot_embedding(Y, ax=ax, alpha=0.0)
 drawn = np.empty((0, 2))

@@ -2,8 +2,8 @@
 Proteins on cells, as in flow cytometry
 =======================================
 
-Ten surface proteins on each of 3,000 cord blood cells. Data from a flow cytometer look the same: few
-features, many cells.
+Ten surface proteins on each of 3,000 cord blood cells. Data from a flow cytometer look the same:
+few features, many cells.
 """
 
 # %%
