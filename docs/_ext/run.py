@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from matplotlib import pyplot as plt
 from sphinx.util.docutils import SphinxDirective
+
+from closeknit.exceptions import CloseknitWarning
 
 #: Pixels per inch on the page; files have twice as many.
 DPI = 96
@@ -66,7 +69,8 @@ class Run(SphinxDirective):
         try:
             # Line numbers in a traceback are those of the page.
             program = compile("\n" * line + code, source, "exec")
-            with contextlib.redirect_stdout(stdout):
+            with contextlib.redirect_stdout(stdout), warnings.catch_warnings():
+                warnings.simplefilter("error", CloseknitWarning)
                 exec(program, names)
         except Exception as error:
             raise self.error(f"{type(error).__name__} in the code: {error}") from error
