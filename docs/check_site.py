@@ -49,10 +49,9 @@ def fault_of(link: str, path: Path) -> str | None:
     target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
     if not target.is_file():
         return f"{link} leads nowhere"
-    # A script makes the places that begin with an exclamation mark or hold a query.
-    if parts.fragment and target.suffix == ".html":
-        if unquote(parts.fragment) not in page_at(target).places:
-            return f"{link} names a place that is not there"
+    place = unquote(parts.fragment)
+    if place and target.suffix == ".html" and place not in page_at(target).places:
+        return f"{link} names a place that is not there"
     return None
 
 
