@@ -42,7 +42,7 @@ extensions = [
 exclude_patterns = ["examples/data", "examples/README.rst", "_run", "_templates"]
 templates_path = ["_templates"]
 nitpicky = True
-# Attributes that several classes have; printouts that begin at a lower heading; and classes that only
+# Attributes that several classes have; printouts that begin at a lower heading; classes that only
 # work behind a direction.
 suppress_warnings = ["ref.python", "myst.header"]
 nitpick_ignore_regex = [("py:class", r"closeknit\.minimize\..*Descent")]
