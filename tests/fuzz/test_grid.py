@@ -64,7 +64,7 @@ def test_the_accuracy_holds(shape, rounds):
     rng = np.random.default_rng(SHAPES.index(shape))
     for _ in range(rounds):
         n, d = int(10 ** rng.uniform(0.5, 3.8)), int(rng.integers(1, 4))
-        spread = 10 ** rng.uniform(-6, 6 if d == 1 else 1.7 if d == 2 else 1)
+        spread = 10 ** rng.uniform(-6, 6)
         X = spread * shape(rng, n, d) + rng.choice([0.0, 1.0, 1e3]) * rng.normal()
         kernel = KERNELS[rng.integers(len(KERNELS))]
         accuracy = float(10 ** rng.uniform(-2 if d == 3 else -4, -1))

@@ -82,7 +82,8 @@ def solve_bandwidths(
     NoBandwidthWarning
         If some rows have no root. As β grows the entropy falls to log m, where m neighbours tie at
         the smallest distance, not to 0, so a root exists for m < K < n_neighbors only. Rows with
-        m ≥ K get the limit, the uniform distribution over the ties (β = inf, σ = 0); rows of equal
+        m ≥ K get the limit, the uniform distribution over the ties (β = inf, σ = 0), and so do
+        rows whose gaps to the smallest distance are below 1e-300 of the K-th; rows of equal
         distances, and rows with no more than K neighbours present, the uniform distribution
         (β = 0, σ = inf). Under a kernel with heavy tails, such as Student's, the entropy need not
         fall as far: rows on which it stays above log K get the limit (β = inf, σ = 0). The
