@@ -311,7 +311,9 @@ def _ranking_distances(X: Any, metric: Any) -> Callable[[NDArray[np.intp]], NDAr
         return lambda rows: X[rows]
     if metric == "euclidean" and not sp.issparse(X):
         # ‖x − y‖² without ‖x‖², which is the same for all y; centring spares digits.
-        centered = X - X.mean(axis=0, dtype=np.float64)
+        largest = max(float(X.max(initial=0.0)), -float(X.min(initial=0.0)))
+        scaled = X * 2.0 ** -float(max(-1000, np.frexp(largest)[1]))  # no square overflows
+        centered = scaled - scaled.mean(axis=0, dtype=np.float64)
         norms = np.einsum("ij,ij->i", centered, centered)
         return lambda rows: norms - 2.0 * (centered[rows] @ centered.T)
     from sklearn.metrics import pairwise_distances

@@ -153,11 +153,11 @@ def test_batches_change_no_bit(rounds):
     for _ in range(max(1, rounds // 10)):
         X, few = draw(rng)
         new = X[:60] + rng.normal(size=(60, X.shape[1])) * np.abs(X).mean() * 0.1
-        affinities = ck.EntropicAffinities(**few).fit(X)
+        affinities, index = ck.EntropicAffinities(**few).fit(X), neighbors.ExactIndex().fit(X)
         embedding = ck.TSNE(max_iter=5, random_state=0, **few).fit(X)
         calls = [
             lambda Q, found=affinities: found.transform(Q).toarray(),
-            lambda Q, found=neighbors.ExactIndex().fit(X): found.query(Q, 5).sq_distances,
+            lambda Q, found=index: found.query(Q, 5).sq_distances,
             embedding.transform,
         ]
         parts = [part for part in batched(rng, len(new)) if len(part)]

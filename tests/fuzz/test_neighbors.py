@@ -134,7 +134,7 @@ def test_other_metrics(metric, rounds):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 def test_approximate_search_tells_true_distances(shape, rounds):
-    """Neighbours may be missed, but distances, order and number are right, and points themselves."""
+    """Neighbours may be missed, but distances, order and number are right."""
     rng = np.random.default_rng(SHAPES.index(shape))
     for _ in range(max(1, rounds // 10)):
         n, d = int(rng.integers(2, 400)), int(10 ** rng.uniform(0, 2))

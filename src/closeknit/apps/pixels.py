@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closeknit.affinities import EntropicAffinities, Raster
+from closeknit.linalg import real_array
 from closeknit.neighbors import Neighbors
 
 __all__ = ["image_affinities", "pixel_features", "to_luv"]
@@ -66,16 +67,16 @@ def _chromaticity(xyz: Array) -> Array:
 
 def _check_image(image: ArrayLike) -> Array:
     """Return an image as red, green and blue from 0 to 1."""
-    pixels = np.asarray(image)
+    pixels = real_array(image, "the image")
     if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (1, 3, 4)):
         raise ValueError(
             f"an image has shape (height, width) or (height, width, 3 or 4), got {pixels.shape}"
         )
     if pixels.size == 0:
         raise ValueError(f"the image of shape {pixels.shape} has no pixels")
-    if pixels.dtype.kind in "iu":
-        pixels = pixels / np.iinfo(pixels.dtype).max
-    pixels = np.asarray(pixels, dtype=np.float64)
+    given = np.asarray(image).dtype
+    if given.kind in "iu":
+        pixels = pixels / np.iinfo(given).max
     if not (np.isfinite(pixels).all() and pixels.min() >= 0.0 and pixels.max() <= 1.0):
         raise ValueError(
             f"floating-point images hold numbers from 0 to 1, got {pixels.min():g} to "

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from closeknit._threads import single_threaded_blas
-from closeknit.linalg import Array, multiply, row_sums
+from closeknit.linalg import Array, multiply, real_array, row_sums
 
 __all__ = ["initial_embedding"]
 
@@ -17,6 +17,8 @@ __all__ = ["initial_embedding"]
 _SCALE = 1e-4
 #: Eigenvalue above which a vector counts as smooth on the graph.
 _SMOOTH = 0.9
+#: Squares of what is beyond it overflow.
+_LARGEST = 1e150
 
 
 def initial_embedding(
@@ -60,6 +62,8 @@ def initial_embedding(
         from sklearn.decomposition import PCA, TruncatedSVD
 
         method = TruncatedSVD if sparse.issparse(X) else PCA
+        if X.dtype == np.float32 and float(abs(X).max()) > 1e15:
+            X = X.astype(np.float64)  # in which sums of squares do not overflow
         with np.errstate(invalid="ignore"):  # the explained variance of identical points is 0 / 0
             start = method(n_components, random_state=random_state).fit_transform(X)
     elif init == "eigenmaps":
@@ -141,15 +145,12 @@ def diffused_noise(
 
 
 def _given(init: Any, n: int, n_components: int) -> Array:
-    try:
-        start = np.array(init, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"init must be an array of numbers: {error}") from error
+    start = np.array(real_array(init, "init"), order="C")
     if start.shape != (n, n_components):
         raise ValueError(
             f"init has shape {start.shape}, but {n} points in {n_components} components need "
             f"{(n, n_components)}"
         )
-    if not np.isfinite(start).all():
-        raise ValueError("init contains NaN or infinite values")
+    if not (np.abs(start) <= _LARGEST).all():
+        raise ValueError(f"init contains NaN, or values beyond {_LARGEST:g}")
     return start

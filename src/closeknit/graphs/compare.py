@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit.graphs.spectra import Energies, Spectrum, check_graphs
-from closeknit.linalg import canonical, entry_rows
+from closeknit.linalg import canonical, check_finite, entry_rows
 
 __all__ = [
     "Comparison",
@@ -44,7 +44,7 @@ def sparsity(W: Any) -> float:
     """
     W = canonical(W, dtype=None, name="a graph")
     n = W.shape[0]
-    if n == 1:
+    if n < 2:
         return float("nan")
     return 1.0 - int(np.count_nonzero(entry_rows(W) != W.indices)) / (n * (n - 1))
 
@@ -116,6 +116,9 @@ def degrees(W: Any) -> Degrees:
     Degrees(smallest=1, median=1.0, mean=1.33..., largest=2, isolated=0, mean_weight=2.66...)
     """
     W = canonical(W, name="a graph")
+    check_finite(W.data, "the graph")
+    if not W.shape[0]:
+        raise ValueError("a graph of no points has no degrees")
     rows = entry_rows(W)
     others = rows != W.indices
     counts = np.bincount(rows[others], minlength=W.shape[0])

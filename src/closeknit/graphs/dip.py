@@ -13,6 +13,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closeknit.graphs.modes import check_sample
+
 __all__ = ["Dip", "dip_modes", "dip_statistic", "dip_test"]
 
 Array = NDArray[np.float64]
@@ -63,12 +65,8 @@ def dip_statistic(sample: ArrayLike) -> tuple[float, float, float]:
     >>> round(dip_statistic([0.0, 0.0, 1.0, 1.0])[0], 3)
     0.25
     """
-    x = np.sort(np.asarray(sample, dtype=np.float64).ravel())
+    x = np.sort(check_sample(sample))
     n = len(x)
-    if not n:
-        raise ValueError("an empty sample has no dip; pass at least one number")
-    if not np.isfinite(x).all():
-        raise ValueError("the sample contains NaN or infinite values; remove them")
     if x[0] == x[-1]:
         return 0.0, float(x[0]), float(x[0])
     first, last = 0, n - 1
@@ -172,7 +170,7 @@ def dip_modes(
         if not 0.0 < alpha < 1.0:
             raise ValueError(f"{name}={alpha} must lie between 0 and 1")
     modes: list[float] = []
-    parts = [np.sort(np.asarray(sample, dtype=np.float64).ravel())]
+    parts = [np.sort(check_sample(sample))]
     while parts:
         part = parts.pop()
         if len(part) < 4:

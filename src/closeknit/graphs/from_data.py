@@ -15,7 +15,7 @@ from sklearn.base import clone
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities import EntropicAffinities
-from closeknit.linalg import canonical, check_symmetric, check_weights
+from closeknit.linalg import canonical, check_finite, check_symmetric, check_weights, real_array
 
 __all__ = ["affinity_graph", "symmetrize"]
 
@@ -144,11 +144,13 @@ def symmetrize(P: Any) -> Any:
            [0.75, 0.  ]])
     """
     if not sparse.issparse(P):
-        P = np.asarray(P, dtype=np.float64)
+        P = real_array(P, "a graph")
         if P.ndim != 2 or P.shape[0] != P.shape[1]:
             raise ValueError(f"a graph must be square, got shape {P.shape}")
+        check_finite(P, "the graph")
         return 0.5 * (P + P.T)
     P = canonical(P, name="a graph")
+    check_finite(P.data, "the graph")
     T = P.T.tocsr()  # its rows are sorted
     n, threads = P.shape[0], effective_n_jobs(-1)
     rows = (_core.Graph(P), _core.Graph(T))

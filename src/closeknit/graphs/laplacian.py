@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy import sparse
 
-from closeknit.linalg import canonical, row_sums
+from closeknit.linalg import canonical, check_finite, row_sums
 
 __all__ = ["laplacian"]
 
@@ -32,4 +32,5 @@ def laplacian(W: Any) -> Any:
            [-2.,  2.]])
     """
     W = canonical(W, name="a graph")
+    check_finite(W.data, "the graph")
     return sparse.csr_matrix(sparse.diags(row_sums(W)) - W)

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from closeknit.affinities import check_kernel
 from closeknit.graphs.kernel_modes import modes_of_kernel
 from closeknit.kernels import GAUSSIAN, Kernel
+from closeknit.linalg import real_array
 
 __all__ = ["find_modes", "silverman_bandwidth"]
 
@@ -38,6 +39,7 @@ _REACH = 8.5
 _ORDER = 12
 #: Modes closer than this, in bandwidths, are taken for one.
 _SAME = 1e-8
+_LARGEST = 1e150  # whose squares are finite, even many of them
 
 
 def find_modes(
@@ -77,11 +79,7 @@ def find_modes(
     >>> find_modes([0.0, 0.2, 5.0, 5.0, 5.3], bandwidth=4.0).size
     1
     """
-    t = np.sort(np.asarray(sample, dtype=np.float64).ravel())
-    if not len(t):
-        raise ValueError("an empty sample has no modes; pass at least one number")
-    if not np.isfinite(t).all():
-        raise ValueError("the sample contains NaN or infinite values; remove them")
+    t = np.sort(check_sample(sample))
     if isinstance(bandwidth, str):
         if bandwidth != "silverman":
             raise ValueError(f"bandwidth={bandwidth!r} must be a number or 'silverman'")
@@ -97,6 +95,18 @@ def find_modes(
     breaks = np.flatnonzero(np.diff(t) > 2.0 * (_REACH + 2.0) * bandwidth) + 1
     groups = np.split(t, breaks)
     return np.concatenate([_modes_of_group(group, float(bandwidth)) for group in groups])
+
+
+def check_sample(sample: ArrayLike) -> Array:
+    """Return a sample as finite numbers whose squares are finite, too, and at least one."""
+    t = real_array(sample, "the sample").ravel()
+    if not len(t):
+        raise ValueError("the sample is empty; pass at least one number")
+    if not np.isfinite(t).all():
+        raise ValueError("the sample contains NaN or infinite values; remove them")
+    if np.abs(t).max() > _LARGEST:
+        raise ValueError(f"the sample holds values beyond {_LARGEST:g}; divide it by a constant")
+    return t
 
 
 def silverman_bandwidth(sample: ArrayLike) -> float:
@@ -118,9 +128,7 @@ def silverman_bandwidth(sample: ArrayLike) -> float:
     >>> round(silverman_bandwidth([1.0, 2.0, 3.0, 4.0]), 3)
     0.763
     """
-    t = np.asarray(sample, dtype=np.float64).ravel()
-    if not len(t):
-        raise ValueError("an empty sample has no bandwidth; pass at least one number")
+    t = check_sample(sample)
     lower, upper = np.percentile(t, [25.0, 75.0])
     spread = min(t.std(), (upper - lower) / 1.34) or t.std()
     return float(0.9 * spread * len(t) ** -0.2)

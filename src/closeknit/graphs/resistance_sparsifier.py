@@ -153,7 +153,7 @@ def _probabilities(leverages: Array, count: int) -> Array:
     order = np.sort(leverages)[::-1]
     # With the k largest certain, c = (count − k)/(sum of the others); take the first k that fits.
     others = np.cumsum(order[::-1])[::-1]
-    factors = (count - np.arange(len(order))) / others
+    factors = (count - np.arange(len(order))) / np.maximum(others, 1e-300)
     fits = np.flatnonzero(factors * order <= 1.0)
     if count >= len(leverages) or not len(fits):
         return np.ones(len(leverages))

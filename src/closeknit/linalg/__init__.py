@@ -3,7 +3,7 @@
 ::
 
     canonical, check_weights, …  a graph as a CSR matrix in order                   (csr.py)
-    check_structure              … whose indices lead somewhere                      (structure.py)
+    check_structure, real_array  … whose indices lead somewhere; numbers             (structure.py)
     multiply, inner, norm        the same bits for any number of threads
     thin, strongest_entries      fewer edges, for cheaper factors                   (strongest.py)
     factorize                    exact factors, dense or sparse                     (factors.py)
@@ -32,7 +32,7 @@ from closeknit.linalg.csr import (
 from closeknit.linalg.eigenvectors import Eigenvectors, graph_eigenvectors
 from closeknit.linalg.factors import SOLVERS, Factor, choose_solver, factorize
 from closeknit.linalg.strongest import strongest_entries, take_entries, thin
-from closeknit.linalg.structure import check_structure
+from closeknit.linalg.structure import check_finite, check_structure, real_array
 
 __all__ = [
     "SOLVERS",
@@ -41,6 +41,7 @@ __all__ = [
     "Eigenvectors",
     "Factor",
     "canonical",
+    "check_finite",
     "check_structure",
     "check_symmetric",
     "check_weights",
@@ -53,6 +54,7 @@ __all__ = [
     "multiply",
     "norm",
     "permuted",
+    "real_array",
     "row_sums",
     "same_pattern",
     "same_weights",

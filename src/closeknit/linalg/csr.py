@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.linalg.structure import check_structure
+from closeknit.linalg.structure import LARGEST, check_structure
 
 __all__ = [
     "Array",
@@ -100,6 +100,12 @@ def check_weights(weights: Any, name: str = "affinities") -> csr_matrix:
         raise ValueError(f"{name} contain NaN or infinite values; check the data")
     if (W.data < 0.0).any():
         raise ValueError(f"{name} must not be negative, got {W.data.min():g}")
+    largest = float(W.data.max(initial=0.0))
+    if largest and not 1.0 / LARGEST <= largest <= LARGEST:
+        raise ValueError(
+            f"the largest of the {name} is {largest:g}, so sums of them overflow or vanish; "
+            "multiply them by a constant"
+        )
     if W.diagonal().any():
         W = W.copy()
         W.setdiag(0.0)

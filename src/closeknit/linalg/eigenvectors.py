@@ -24,6 +24,7 @@ from closeknit.exceptions import NotConvergedWarning
 from closeknit.linalg.approximate_cholesky import ApproximateCholesky
 from closeknit.linalg.csr import Array, canonical, multiply, row_sums
 from closeknit.linalg.strongest import thin
+from closeknit.linalg.structure import check_finite
 from closeknit.linalg.subspace import Subspace
 from closeknit.progress import report
 
@@ -135,6 +136,7 @@ def graph_eigenvectors(
     from sklearn.utils import check_random_state
 
     W = canonical(W, name="the graph")
+    check_finite(W.data, "the graph")
     n = W.shape[0]
     if not 1 <= n_vectors <= n:
         raise ValueError(f"n_vectors={n_vectors} must be from 1 to the number of points, {n}")

@@ -6,13 +6,17 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-__all__ = ["check_structure"]
+__all__ = ["check_finite", "check_structure", "real_array"]
+
+#: Beyond it, and below its inverse, squares are at the ends of the range of numbers.
+LARGEST = 1e150
 
 
 def check_structure(X: Any, name: str = "the sparse matrix") -> None:
-    """Refuse arrays with masked entries, and sparse matrices whose indices lead nowhere.
+    """Refuse masked entries, complex numbers, and sparse matrices whose indices lead nowhere.
 
     Compiled code trusts the structure of a sparse matrix, SciPy's as well as ours, so this comes
     before anything else is done with it.
@@ -20,7 +24,7 @@ def check_structure(X: Any, name: str = "the sparse matrix") -> None:
     Parameters
     ----------
     X : object
-        Anything; only masked arrays and sparse matrices are looked at.
+        Anything; only arrays and sparse matrices are looked at.
     name : str, default="the sparse matrix"
         What messages call it.
 
@@ -40,6 +44,8 @@ def check_structure(X: Any, name: str = "the sparse matrix") -> None:
             "the array has masked entries, whose values are not known; fill them in, or drop the "
             "rows or columns that hold them"
         )
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers")
     if not issparse(X):
         return
     if len(X.shape) != 2:
@@ -47,6 +53,60 @@ def check_structure(X: Any, name: str = "the sparse matrix") -> None:
     problem = _PROBLEMS.get(X.format, lambda X: None)(X)
     if problem:
         raise ValueError(f"{name} of shape {X.shape} is damaged: {problem}")
+
+
+def check_finite(values: NDArray[Any], name: str) -> None:
+    """Refuse NaN and infinities.
+
+    Parameters
+    ----------
+    values : ndarray
+    name : str
+        What messages call what holds them.
+
+    Examples
+    --------
+    >>> from closeknit.linalg import check_finite
+    >>> check_finite(np.array([1.0, np.inf]), "the graph")
+    Traceback (most recent call last):
+        ...
+    ValueError: the graph contains NaN or infinite values; check the data
+    """
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} contains NaN or infinite values; check the data")
+
+
+def real_array(X: Any, name: str) -> NDArray[np.float64]:
+    """Return numbers in double precision, or say why they are none.
+
+    Parameters
+    ----------
+    X : array-like
+        Not sparse.
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    ndarray
+        A view of `X` where that is possible. It may hold NaN and infinities.
+
+    Examples
+    --------
+    >>> from closeknit.linalg import real_array
+    >>> real_array([1, 2], "the sample")
+    array([1., 2.])
+    """
+    check_structure(X, name)
+    if issparse(X):
+        raise TypeError(f"{name} must be dense, got a sparse matrix; use its toarray()")
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind not in "biufO":
+            raise ValueError(f"got an array of {array.dtype}")
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold real numbers: {error}") from error
 
 
 def _of_compressed(X: Any) -> str | None:

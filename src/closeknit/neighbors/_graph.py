@@ -21,6 +21,8 @@ __all__ = [
     "to_csr",
 ]
 
+_LARGEST = 1e153  # beyond it squares overflow, and below its inverse they vanish
+
 Parts: TypeAlias = tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.float64], int]
 
 
@@ -152,7 +154,7 @@ def from_rectangle(
 
 
 def check_distances(distances: npt.NDArray[Any], rows: npt.NDArray[np.intp] | None = None) -> None:
-    """Refuse negative distances and NaN, naming the row.
+    """Refuse distances that are negative, NaN or without a square, naming the row.
 
     Parameters
     ----------
@@ -167,6 +169,12 @@ def check_distances(distances: npt.NDArray[Any], rows: npt.NDArray[np.intp] | No
         row = first[0] if rows is None else rows[first[0]]
         raise ValueError(
             f"row {row} has the distance {distances[first]}; distances must be non-negative numbers"
+        )
+    largest = float(distances.max(initial=0.0, where=distances < np.inf))
+    if largest and not 1.0 / _LARGEST <= largest <= _LARGEST:
+        raise ValueError(
+            f"the largest distance is {largest:g}, so squares of distances overflow or vanish; "
+            "multiply the distances by a constant"
         )
 
 

@@ -103,7 +103,12 @@ def dense_sq_distances(
             "n_neighbors=None needs the distances to all points, which a sparse graph lacks; "
             "pass a dense matrix, or set n_neighbors"
         )
-    n_columns = Q.shape[1] if metric == "precomputed" else X.shape[0]
+    n_columns = X.shape[0]
+    if metric == "precomputed" and Q.shape[1] != n_columns:
+        raise ValueError(
+            f"expected the distances to all {n_columns} points, got shape {Q.shape}; "
+            "for data, use another metric"
+        )
     rows_of = _source(Q, X, metric, n_threads, metric_params)
     step = max(1, BLOCK_BYTES // (8 * n_columns))
     for begin in range(0, Q.shape[0], step):

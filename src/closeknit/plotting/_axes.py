@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closeknit.linalg import real_array
 from closeknit.plotting._categories import category_colors
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ __all__ = [
     "legend_beside",
     "resolve_scale",
 ]
+
+#: Beyond it Matplotlib's own squares overflow.
+_LARGEST = 1e150
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -45,11 +49,8 @@ def axes_for(ax: Axes | None, projection: str | None = None) -> Axes:
 
 
 def check_positions(positions: ArrayLike, what: str, dimensions: Sequence[int] = (2,)) -> Floats:
-    """Return finite positions as floats, or say what is wrong with them."""
-    try:
-        Y = np.asarray(positions, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} must hold numbers: {error}") from error
+    """Return positions that can be drawn as floats, or say what is wrong with them."""
+    Y = real_array(positions, what)
     if Y.ndim != 2 or Y.shape[1] not in dimensions:
         shapes = " or ".join(f"(n_samples, {d})" for d in dimensions)
         raise ValueError(
@@ -58,11 +59,11 @@ def check_positions(positions: ArrayLike, what: str, dimensions: Sequence[int] =
         )
     if len(Y) == 0:
         raise ValueError(f"{what} has no points; pass at least one row")
-    bad = ~np.isfinite(Y).all(axis=1)
+    bad = ~(np.abs(Y) <= _LARGEST).all(axis=1)
     if bad.any():
         raise ValueError(
-            f"{what} has NaN or infinite positions in {np.count_nonzero(bad)} rows, first in row "
-            f"{int(np.argmax(bad))}; leave these rows out"
+            f"{what} has NaN or infinite positions, or some beyond {_LARGEST:g}, in "
+            f"{np.count_nonzero(bad)} rows, first in row {int(np.argmax(bad))}; leave them out"
         )
     return Y
 

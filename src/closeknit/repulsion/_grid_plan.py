@@ -109,7 +109,7 @@ def cheapest(possible: list[GridPlan], X: Array) -> GridPlan:
     n, d = X.shape
     whole = possible[0]
     side = float((whole.high - whole.low).max()) / _CELLS[d]
-    if len(possible) == 1 or side == 0.0 or whole.cost(n, 0.0) < _PER_POINT * n:
+    if len(possible) == 1 or side**d == 0.0 or whole.cost(n, 0.0) < _PER_POINT * n:
         return whole
     some = np.ascontiguousarray(X[:: -(-n // _SAMPLE)])
     cells = _n_cells(whole.low, whole.high, side)

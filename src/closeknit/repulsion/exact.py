@@ -14,7 +14,7 @@ import numpy as np
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array
+from closeknit.linalg import Array, real_array
 
 if TYPE_CHECKING:
     from closeknit.repulsion._potential import Potential
@@ -155,10 +155,9 @@ class Repulsion(ABC):
 
     def _sum_pairs(self, X: Array, kernel: Kernel, wanted: Wanted) -> CurvatureSums:
         """Sum over every pair; what is not wanted is None."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        queries = wanted.queries
+        X, queries = check_positions(X), wanted.queries
         if queries is not None:
-            queries = np.ascontiguousarray(queries, dtype=np.float64)
+            queries = check_positions(queries)
         at = X if queries is None else queries
         forces, curvatures = wanted.forces, wanted.curvatures
         value = np.empty(len(at))
@@ -169,6 +168,14 @@ class Repulsion(ABC):
         threads = effective_n_jobs(self.n_jobs)
         _core.sum_all_pairs(pairs, kernel.code, value, slope, force, curvature, threads)
         return CurvatureSums(value, force, slope, curvature)
+
+
+def check_positions(X: Any) -> Array:
+    """Return positions as the compiled core takes them; NaN may be among them."""
+    X = np.ascontiguousarray(real_array(X, "X"))
+    if X.ndim != 2:
+        raise ValueError(f"X must have shape (n_samples, n_components), got {X.shape}")
+    return X
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from closeknit.linalg import Array, norm
 from closeknit.repulsion._grid_plan import GridPlan, cheapest, plans
 from closeknit.repulsion._potential import Box, KernelTransform, Potential
 from closeknit.repulsion._sampled_error import SampledError
-from closeknit.repulsion.exact import PairSums, Repulsion, Wanted
+from closeknit.repulsion.exact import PairSums, Repulsion, Wanted, check_positions
 
 __all__ = ["GridRepulsion"]
 
@@ -118,15 +118,13 @@ class GridRepulsion(Repulsion):
 
     def potential(self, X: Array, kernel: Kernel) -> Potential | None:
         """Return φ over the bounding box of X in one piece, or None where no grid can serve."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        X = check_positions(X)
         plan = self._plan(X, kernel, whole=True)
         return None if plan is None else self._make(X, None, plan.kernel, plan.box)
 
     def _sums(self, X: Array, kernel: Kernel, weights: Array | None, *, forces: bool) -> PairSums:
         """Read φ and half of ∇φ at the points, or sum all pairs where no grid can serve."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        if X.ndim != 2:
-            raise ValueError(f"X must have shape (n_samples, n_components), got {X.shape}")
+        X = check_positions(X)
         if not np.isfinite(X.sum()):
             return PairSums(np.full(len(X), np.nan), np.full(X.shape, np.nan))
         plan = self._plan(X, kernel)
