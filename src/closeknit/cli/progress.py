@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
@@ -87,7 +87,9 @@ def showing_stages(visible: bool) -> Iterator[Stages]:
         _Time(),
         TextColumn("[dim]{task.fields[detail]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), disable=not visible) as display:
+    display = Progress(*columns, console=Console(stderr=True), disable=not visible)
+    # Rich before version 14 ends even a display that is disabled with an empty line.
+    with display if visible else nullcontext():
         stages = Stages(display)
         with listening(stages.show):
             yield stages
