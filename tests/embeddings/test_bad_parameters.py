@@ -37,7 +37,7 @@ BAD = [
     *(("init", value, "unknown init .*; use 'auto', 'pca'") for value in ("nonsense", None)),
     *(("init", value, SHAPE) for value in (np.zeros((40, 3)), np.zeros(40), 3)),
     ("init", np.full((40, 2), np.nan), "init contains NaN or infinite values"),
-    ("init", [["a", "b"]] * 40, "init must be an array of numbers"),
+    ("init", [["a", "b"]] * 40, "init must hold numbers"),
     *(("exaggeration", value, STAGES) for value in ("x", 0.5, [12], [(12,)], [(12, None)])),
     *(("exaggeration", value, STAGES) for value in ([("a", 3)], [(12, 2.5)], [(-12, 3)])),
     ("exaggeration", [(1, 3)], STAGES),

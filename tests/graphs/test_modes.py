@@ -144,7 +144,7 @@ def test_silverman():
 @pytest.mark.parametrize(
     ("sample", "bandwidth", "message"),
     [
-        ([], 1.0, "an empty sample has no modes"),
+        ([], 1.0, "the sample is empty"),
         ([0.0, np.nan], 1.0, "NaN or infinite"),
         ([0.0, np.inf], 1.0, "NaN or infinite"),
         ([0.0, 1.0], 0.0, "bandwidth=0.0 must be a positive number"),
@@ -161,7 +161,7 @@ def test_bad_input(sample, bandwidth, message):
 @pytest.mark.parametrize("sample", [[], np.empty((0, 3))])
 @pytest.mark.parametrize("function", [silverman_bandwidth, find_modes])
 def test_empty_sample(function, sample):
-    with pytest.raises(ValueError, match=r"an empty sample has no .*; pass at least one number"):
+    with pytest.raises(ValueError, match=r"the sample is empty.*; pass at least one number"):
         function(sample)
 
 

@@ -152,5 +152,5 @@ def _given(init: Any, n: int, n_components: int) -> Array:
             f"{(n, n_components)}"
         )
     if not (np.abs(start) <= _LARGEST).all():
-        raise ValueError(f"init contains NaN, or values beyond {_LARGEST:g}")
+        raise ValueError(f"init contains NaN or infinite values, or some beyond {_LARGEST:g}")
     return start

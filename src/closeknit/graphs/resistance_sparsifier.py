@@ -103,7 +103,8 @@ class ResistanceSparsifier(BaseSparsifier):
             probabilities = np.minimum(1.0, factor * leverages)
             kept = np.flatnonzero(random.random_sample(edges.nnz) < probabilities)
         return {
-            "graph_": _both_ways(edges, edges.data / probabilities, kept),
+            # Edges that weigh nothing beside the others may have probability 0; they are not kept.
+            "graph_": _both_ways(edges, edges.data / np.maximum(probabilities, 1e-300), kept),
             "probabilities_": _both_ways(edges, probabilities, slice(None)),
         }
 

@@ -106,7 +106,7 @@ def real_array(X: Any, name: str) -> NDArray[np.float64]:
             raise ValueError(f"got an array of {array.dtype}")
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold real numbers: {error}") from error
+        raise ValueError(f"{name} must hold numbers: {error}") from error
 
 
 def _of_compressed(X: Any) -> str | None:

@@ -62,8 +62,9 @@ def check_positions(positions: ArrayLike, what: str, dimensions: Sequence[int] =
     bad = ~(np.abs(Y) <= _LARGEST).all(axis=1)
     if bad.any():
         raise ValueError(
-            f"{what} has NaN or infinite positions, or some beyond {_LARGEST:g}, in "
-            f"{np.count_nonzero(bad)} rows, first in row {int(np.argmax(bad))}; leave them out"
+            f"{what} has NaN or infinite positions, or some beyond {_LARGEST:g}, "
+            f"in {np.count_nonzero(bad)} rows, first in row {int(np.argmax(bad))}; "
+            "leave these rows out"
         )
     return Y
 
