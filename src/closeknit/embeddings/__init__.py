@@ -11,6 +11,8 @@ What all share is in base.py; what those share that minimise an objective, in no
 
 from closeknit.embeddings.eigenmaps import LaplacianEigenmaps
 from closeknit.embeddings.elastic import ElasticEmbedding, TElasticEmbedding
+from closeknit.embeddings.initialize import initial_embedding
+from closeknit.embeddings.nonlinear import Training
 from closeknit.embeddings.normalized import SNE, SymmetricSNE
 from closeknit.embeddings.out_of_sample import new_affinities
 from closeknit.embeddings.settled import MapSettled
@@ -24,5 +26,7 @@ __all__ = [
     "MapSettled",
     "SymmetricSNE",
     "TElasticEmbedding",
+    "Training",
+    "initial_embedding",
     "new_affinities",
 ]

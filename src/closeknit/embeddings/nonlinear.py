@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
+from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit.embeddings._callbacks import (
@@ -36,7 +37,7 @@ from closeknit.objectives import Objective
 from closeknit.progress import report, shown
 from closeknit.repulsion import ExactRepulsion, GridRepulsion, Repulsion
 
-__all__ = ["NonlinearEmbedding", "NormalizedEmbedding"]
+__all__ = ["NonlinearEmbedding", "NormalizedEmbedding", "Training"]
 
 #: Points up to which ``repulsion="auto"`` sums all pairs; about there the grid becomes as fast.
 MAX_POINTS_EXACT = 5000
@@ -46,6 +47,75 @@ _MANY_POINTS = 200_000
 _DIVERGENCE = 6.0
 #: Standard deviation below which the grid could not resolve a start.
 _MIN_SPREAD = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What is minimised on a graph, and how; see :meth:`closeknit.TSNE.training`.
+
+    Attributes
+    ----------
+    objective : Objective
+    direction : Direction
+    schedule : Schedule
+        The stages; the last is the model's own.
+    stop : Stop or None
+        When a stage has converged; None is the direction's own rule.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from sklearn.datasets import load_iris
+    >>> tsne = ck.TSNE()
+    >>> W, _ = ck.graphs.affinity_graph(load_iris().data, tsne)
+    >>> [round(stage.lam, 2) for stage in tsne.training(W).schedule.stages]
+    [0.08, 0.17, 0.33, 0.67, 1.0]
+    """
+
+    objective: Objective
+    direction: Direction[Any]
+    schedule: Schedule
+    stop: Stop | None
+
+    def run(
+        self,
+        start: Array,
+        *,
+        time_limit: float | None = None,
+        callback: Any = None,
+        after: Path | None = None,
+    ) -> Path:
+        """Minimise from `start`, as :func:`closeknit.minimize.run_schedule` does.
+
+        Parameters
+        ----------
+        start : ndarray of shape (n_samples, n_components)
+        time_limit : float or None, default=None
+        callback : callable or None, default=None
+        after : Path or None, default=None
+            What went before, if this goes on with it.
+
+        Returns
+        -------
+        Path
+        """
+        objective = self.objective
+        if not objective.repulsion.is_exact and objective.kernel.constant_attraction:
+            # The grid's forces, which nearly cancel in a narrow start, must point outwards: a
+            # Gaussian kernel's attraction holds points together with all its strength. (Of a
+            # Student kernel any noise makes a map.)
+            spread = float(start.std(axis=0).max())
+            start = start * (max(1.0, _MIN_SPREAD / spread) if spread > 0.0 else 1.0)
+        return run_schedule(
+            self.schedule,
+            objective.at,
+            start,
+            self.direction,
+            stop=self.stop,
+            time_limit=time_limit,
+            callback=callback,
+            after=after,
+        )
 
 
 @dataclass(repr=False, eq=False)
@@ -118,24 +188,17 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         self._check_parameters()
         with shown(self.verbose):
             X = self._validate(X)
-            self.repulsion_ = self._choose_repulsion(X.shape[0])
+            self._choose_repulsion(X.shape[0])  # complains before the search
             W, self.affinity_estimator_ = affinity_graph(X, self, symmetric=self._symmetric)
-            objective = self._make_objective(
-                W, X, repulsion=self.repulsion_, n_jobs=self.n_jobs, check=False
-            )
+            training = self.training(W, X)
+            objective = training.objective
             self.affinities_ = objective.weights
             report("start")
             metric = "precomputed" if self.affinity == "precomputed" else self.metric
             start = initial_embedding(
                 self.init, X, objective.weights, self.n_components, self.random_state, metric
             )
-            if not objective.repulsion.is_exact and objective.kernel.constant_attraction:
-                # The grid's forces, which nearly cancel in a narrow start, must point outwards: a
-                # Gaussian kernel's attraction holds points together with all its strength. (Of a
-                # Student kernel any noise makes a map.)
-                spread = float(start.std(axis=0).max())
-                start = start * (max(1.0, _MIN_SPREAD / spread) if spread > 0.0 else 1.0)
-            self._minimize(objective, start)
+            self._run(training, start)
         return self
 
     def optimize(self, n_iter: int = 250) -> Self:
@@ -168,26 +231,43 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         check_number("n_iter", n_iter, integer=True, least=1)
         self._check_parameters()
         with shown(self.verbose):
-            objective = self._make_objective(
-                self._kept_affinities(),
-                None,
-                repulsion=self.repulsion_,
-                n_jobs=self.n_jobs,
-                check=False,
-            )
-            self._minimize(objective, self.embedding_, n_iter)
+            training = self.training(self._kept_affinities())
+            left = training.schedule.after(self.path_, n_iter)
+            self._run(replace(training, schedule=left), self.embedding_, after=self.path_)
         return self
 
-    def _kept_affinities(self) -> Any:
-        """Return what the objective was made of."""
-        return self.affinities_
+    def training(self, W: csr_matrix, X: Any = None) -> Training:
+        """Make what a fit to a graph minimises, without minimising it.
 
-    def _minimize(self, objective: Objective, start: Array, n_iter: int | None = None) -> None:
-        """Go through all stages from a start, or `n_iter` further iterations of a fit."""
+        Parameters
+        ----------
+        W : csr_matrix of shape (n_samples, n_samples)
+            As :func:`closeknit.graphs.affinity_graph` makes it.
+        X : array or sparse matrix of shape (n_samples, n_features), optional
+            The data, for models whose repulsion depends on them.
+
+        Returns
+        -------
+        Training
+
+        Examples
+        --------
+        >>> import closeknit as ck
+        >>> from sklearn.datasets import load_iris
+        >>> X, tsne = load_iris().data, ck.TSNE(random_state=0)
+        >>> W, _ = ck.graphs.affinity_graph(X, tsne)
+        >>> path = tsne.training(W).run(1e-4 * X[:, :2], callback=lambda state: state.iteration > 9)
+        >>> len(path.history.value)
+        11
+        """
+        n = W.shape[0]
+        self.repulsion_ = self._choose_repulsion(n)
+        objective = self._make_objective(
+            W, X, repulsion=self.repulsion_, n_jobs=self.n_jobs, check=False
+        )
         direction = self.direction
         if isinstance(direction, str) and direction == "auto":
-            exact = objective.repulsion.is_exact
-            direction = self._suitable_direction(len(start), exact)
+            direction = self._suitable_direction(n, objective.repulsion.is_exact)
         direction = resolve_direction(direction)
         stop: Stop | None = None  # what the direction stands for
         if not isinstance(self.tol, str):
@@ -198,23 +278,20 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
             floor = getattr(objective, "entropy", 0.0)
             tol = strictness * direction.default_tol * (_DIVERGENCE if floor else 1.0)
             stop = MapSettled(objective.weights, tol, floor=floor)
+        return Training(objective, direction, self._make_schedule(objective, direction), stop)
+
+    def _kept_affinities(self) -> Any:
+        """Return what the objective was made of."""
+        return self.affinities_
+
+    def _run(self, training: Training, start: Array, after: Path | None = None) -> None:
         callback = self.callback
         if getattr(self, "_skl_callbacks", None):
             callback = each_iteration(self, callback)
-        schedule = self._make_schedule(objective, direction)
-        path = run_schedule(
-            schedule if n_iter is None else schedule.after(self.path_, n_iter),
-            objective.at,
-            start,
-            direction,
-            stop=stop,
-            time_limit=self.time_limit,
-            callback=callback,
-            after=None if n_iter is None else self.path_,
-        )
-        self._keep(objective, path)
-        if isinstance(stop, MapSettled):
-            stop.warn_if_unfinished(self.stopped_because_, stacklevel=4)
+        path = training.run(start, time_limit=self.time_limit, callback=callback, after=after)
+        self._keep(training.objective, path)
+        if isinstance(training.stop, MapSettled):
+            training.stop.warn_if_unfinished(self.stopped_because_, stacklevel=4)
 
     def _keep(self, objective: Objective, path: Path) -> None:
         """Set the fitted attributes."""

@@ -13,7 +13,10 @@ Errors are those of :mod:`closeknit.exceptions`: one line that says what to do.
 
 from closeknit.io import anndata
 from closeknit.io.anndata import from_anndata, neighbors_from_anndata
+from closeknit.io.archive import Kind, archive_format, read_archive, write_archive
+from closeknit.io.describe import Description
 from closeknit.io.dialect import Dialect
+from closeknit.io.extras import require
 from closeknit.io.frames import from_frame, to_frame_like
 from closeknit.io.images import read_image
 from closeknit.io.models import load, save
@@ -22,19 +25,25 @@ from closeknit.io.table import Table, default_names
 from closeknit.io.writers import write_graph, write_table
 
 __all__ = [
+    "Description",
     "Dialect",
+    "Kind",
     "Table",
     "anndata",
+    "archive_format",
     "default_names",
     "from_anndata",
     "from_frame",
     "kind_of",
     "load",
     "neighbors_from_anndata",
+    "read_archive",
     "read_image",
     "read_table",
+    "require",
     "save",
     "to_frame_like",
+    "write_archive",
     "write_graph",
     "write_table",
 ]

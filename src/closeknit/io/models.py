@@ -1,33 +1,20 @@
-"""Save and load fitted models: one file, arrays and words, no code.
-
-The file is a ZIP archive of ``model.json``, which describes the model (see `describe.py`), and
-of its arrays in NumPy's format, ``arrays/0.npy`` and so on. NumPy and any ZIP tool can open it.
-"""
+"""Save and load fitted models: one file, arrays and words, no code (see `archive.py`)."""
 
 from __future__ import annotations
 
-import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-import closeknit
 from closeknit.exceptions import ModelError
-from closeknit.io.arrays import load_array
-from closeknit.io.describe import PLAIN, Description
-from closeknit.io.files import reading, replacing
+from closeknit.io.archive import Kind, read_archive, write_archive
+from closeknit.io.describe import Description
 from closeknit.io.registry import estimators, path_of
-from closeknit.io.restore import restore
 
-__all__ = ["FORMAT_VERSION", "load", "save"]
+__all__ = ["FORMAT_VERSION", "MODEL", "load", "save"]
 
 #: Raised when files change in a way that older versions would misread.
 FORMAT_VERSION = 2
-_FORMAT = "closeknit model"
-_DESCRIPTION = "model.json"
+MODEL = Kind("closeknit model", FORMAT_VERSION)
 
 
 def save(model: Any, path: str | Path) -> None:
@@ -78,18 +65,7 @@ def save(model: Any, path: str | Path) -> None:
     reference = description.add(model, name)
     if description.objects[reference["ref"]]["state"] is None:
         raise ModelError(f"this {name} is not fitted; call fit before saving it")
-    content = {
-        "format": _FORMAT,
-        "version": FORMAT_VERSION,
-        "closeknit": closeknit.__version__,
-        "model": reference,
-        "objects": description.objects,
-    }
-    with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(_member(_DESCRIPTION), json.dumps(content, indent=1, allow_nan=False))
-        for number, array in enumerate(description.arrays):
-            with archive.open(_member(_array_name(number)), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+    write_archive(path, MODEL, description, reference)
 
 
 def load(path: str | Path) -> Any:
@@ -125,58 +101,7 @@ def load(path: str | Path) -> Any:
     ...     ck.io.load(f"{folder}/iris.closeknit")
     EntropicAffinities(perplexity=20)
     """
-    with reading(path, ModelError), zipfile.ZipFile(path) as archive:
-        return _read_model(archive)
-
-
-def _member(name: str) -> zipfile.ZipInfo:
-    return zipfile.ZipInfo(name)  # with a fixed time: the same model gives the same bytes
-
-
-def _array_name(number: int) -> str:
-    return f"arrays/{number}.npy"
-
-
-def _read_model(archive: zipfile.ZipFile) -> Any:
-    if _DESCRIPTION not in archive.namelist():
-        raise ModelError(f"it has no {_DESCRIPTION}, so it is not a model that closeknit saved")
-    content = json.loads(archive.read(_stored(archive, _DESCRIPTION)))
-    if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise ModelError("it is not a model that closeknit saved")
-    version = content.get("version")
-    if version != FORMAT_VERSION:
-        raise ModelError(
-            f"its format is version {version!r}, written by closeknit "
-            f"{content.get('closeknit')}; this is closeknit {closeknit.__version__}, which reads "
-            f"version {FORMAT_VERSION}; fit the model again, or install the version that wrote it"
-        )
-    objects = restore(content["objects"], lambda entry: _read_array(archive, entry))
-    model = objects[content["model"]["ref"]]
+    model = read_archive(path, MODEL)
     if type(model).__name__ not in estimators() or not hasattr(model, "n_features_in_"):
-        raise ModelError("what it describes is not a fitted model")
+        raise ModelError(f"cannot read {path}: what it describes is not a fitted model")
     return model
-
-
-def _stored(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    """A member that is no larger than it seems: compressed ones could be of any size."""
-    info = archive.getinfo(name)
-    if info.compress_type != zipfile.ZIP_STORED:
-        raise ModelError(f"its part {name} is compressed, which closeknit does not do")
-    return info
-
-
-def _read_array(archive: zipfile.ZipFile, entry: dict[str, Any]) -> NDArray[Any]:
-    name = _array_name(int(entry["number"]))
-    if name not in archive.namelist():
-        raise ModelError(f"its part {name} is missing; write or download it again")
-    info = _stored(archive, name)
-    with archive.open(info) as member:
-        array = load_array(member, info.file_size)
-    if [array.dtype.str, [*array.shape]] != [entry["dtype"], entry["shape"]]:
-        raise ModelError(
-            f"its part {name} has shape {array.shape} and type {array.dtype}, "
-            f"not {tuple(entry['shape'])} and {entry['dtype']} as its description says"
-        )
-    if array.dtype.kind not in PLAIN:
-        raise ModelError(f"its part {name} has type {array.dtype}, which closeknit does not save")
-    return array

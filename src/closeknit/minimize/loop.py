@@ -231,12 +231,12 @@ class _Run:
         seconds, length = time.perf_counter() - self.started, norm(sample.gradient)
         counts = (self.iterations, self.evaluations, seconds)
         value = float(sample.value)
-        state = State(*counts, X, value, length, sample.step, self.lam, self.number)
+        parts = getattr(sample.value, "parts", (np.nan, np.nan))
+        state = State(*counts, X, value, length, sample.step, self.lam, self.number, parts)
         if self.best is None or value < self.best.value or not self.direction.monotone:
             self.best = sample
         lam = np.nan if self.lam is None else self.lam
         where = (self.iterations, self.number, lam, self.evaluations, seconds)
-        parts = getattr(sample.value, "parts", (np.nan, np.nan))
         self.records.append((*where, value, *parts, length, sample.step))
         report("optimisation", state.iteration, self.total, state)
         return state

@@ -70,6 +70,8 @@ class State:
         λ of the stage, if it has one.
     stage : int
         Number of the stage, from 0.
+    parts : tuple of float
+        E⁺ and E⁻, if the problem tells them, else NaN.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class State:
     step: float
     lam: float | None = None
     stage: int = 0
+    parts: tuple[float, float] = (np.nan, np.nan)
 
     def __repr__(self) -> str:
         return f"State({self})"

@@ -12,7 +12,8 @@ Every function draws into the axes it is given, or into new ones, and returns th
 
 The same colours and scales for figures of your own::
 
-    PALETTE, category_colors(names)  twenty colours; one for each name
+    PALETTE, category_colors(names)  twenty colours; one for each name; MISSING for none
+    categorize(labels, n_samples)    labels of any kind as numbered names
     curve_styles(n)                  colours and dashes of n curves
     resolve_scale(name, scale, x)    "linear" or "log" for "auto"
 
@@ -21,7 +22,7 @@ Matplotlib is changed.
 """
 
 from closeknit.plotting._axes import curve_styles, resolve_scale
-from closeknit.plotting._categories import PALETTE, category_colors
+from closeknit.plotting._categories import MISSING, PALETTE, categorize, category_colors
 from closeknit.plotting.affinities import plot_affinities
 from closeknit.plotting.embedding import plot_embedding
 from closeknit.plotting.entropy import plot_entropy
@@ -31,7 +32,9 @@ from closeknit.plotting.sigmas import plot_sigmas
 from closeknit.plotting.sparsity import plot_sparsity
 
 __all__ = [
+    "MISSING",
     "PALETTE",
+    "categorize",
     "category_colors",
     "curve_styles",
     "plot_affinities",

@@ -1,0 +1,104 @@
+"""The Python code that makes the current map again, to the bit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from closeknit.explore.engine import Leg, neighbors_for
+from closeknit.explore.parameters import MODELS, Parameters
+
+if TYPE_CHECKING:
+    from closeknit.explore.engine import Engine
+
+__all__ = ["code_of"]
+
+
+def code_of(reading: str, engine: Engine, rows: str | None = None) -> str:
+    """Write the code.
+
+    Parameters
+    ----------
+    reading : str
+        Statements that make ``X``.
+    engine : Engine
+    rows : str or None, default=None
+        The rows of ``X`` that are on the map, as an expression; None is all.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from closeknit.explore import Engine, Parameters
+    >>> from sklearn.datasets import load_iris
+    >>> engine = Engine(load_iris().data, Parameters(), max_perplexity=40)
+    >>> print(code_of("X = load_iris().data", engine))
+    import closeknit as ck
+    <BLANKLINE>
+    X = load_iris().data
+    neighbors = ck.neighbors.find_neighbors(X, 120, random_state=0)
+    settings = {"neighbors": neighbors, "random_state": 0}
+    Y = ck.TSNE(perplexity=30.0, n_neighbors=90, **settings).fit_transform(X)
+    """
+    given = "" if engine.metric == "euclidean" else f", metric={engine.metric!r}"
+    seed = f"random_state={engine.random_state}"
+    settings = f'"neighbors": neighbors, "random_state": {engine.random_state}'
+    if given:
+        settings += f', "metric": {engine.metric!r}'
+    lines = ["import closeknit as ck", "", *reading.splitlines()]
+    if rows is not None:
+        lines.append(f"X = X[{rows}]")
+    k = engine.n_neighbors if engine.neighbors is None else engine.neighbors.n_neighbors
+    lines += [
+        f"neighbors = ck.neighbors.find_neighbors(X, {k}{given}, {seed})",
+        f"settings = {{{settings}}}",
+    ]
+    for leg in engine.trail:
+        lines += _leg(leg, k)
+    if not engine.trail:
+        lines.append(_fit(engine.parameters, k, {}))
+    return "\n".join(lines) + "\n"
+
+
+def _leg(leg: Leg, k: int) -> list[str]:
+    """The statements of one leg: a number of iterations from where the last one ended."""
+    parameters, lines = leg.parameters, []
+    total = sum(count for _, count in leg.stages)
+    options: dict[str, Any] = {}
+    if leg.scale != 1.0:
+        lines.append(f"Y = {leg.scale!r} * Y")
+    if not leg.restarted:
+        options["init"] = "Y"
+        if parameters.model == "tsne":
+            options["exaggeration"] = "()"
+    elif parameters.model == "ee":
+        # λ is found at the minimum of s-SNE, which has the same kernel.
+        twin, first = Parameters("ssne", parameters.perplexity), leg.stages[0][1]
+        lines.append(_fit(twin, k, {"callback": _stop_at(first)}))
+        if len(leg.stages) == 1:
+            return lines
+        total -= first
+        options["init"] = "Y"
+    if parameters.model == "ee":
+        options["lam"] = repr(leg.lam)
+    options |= {"callback": _stop_at(total), "tol": "0", "max_iter": repr(total)}
+    lines.append(_fit(parameters, k, options))
+    return lines
+
+
+def _stop_at(iterations: int) -> str:
+    return f"lambda state: state.iteration == {iterations}"
+
+
+def _fit(parameters: Parameters, k: int, options: dict[str, Any]) -> str:
+    name = MODELS[parameters.model][0]
+    defaults = Parameters()
+    words = [
+        f"{key}={value!r}"
+        for key, value in parameters.keywords().items()
+        if key == "perplexity" or value != getattr(defaults, key)
+    ]
+    words.append(f"n_neighbors={neighbors_for(parameters.perplexity, k)}")
+    words += [f"{key}={value}" for key, value in options.items()]
+    return f"Y = ck.{name}({', '.join(words)}, **settings).fit_transform(X)"

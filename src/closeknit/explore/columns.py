@@ -1,0 +1,181 @@
+"""What is known about the points: to colour by, to search, to summarise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closeknit.io import Table
+from closeknit.plotting import categorize
+
+__all__ = ["Column", "Columns", "summarize"]
+
+#: Names that a legend has room for; whole numbers with more values are numbers.
+_MAX_NAMES = 50
+#: Features that are offered as colours.
+_MAX_FEATURES = 1000
+#: Lines of a summary.
+_LINES = 12
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as a colour.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        Of the categories; None if the values are numbers.
+    values : ndarray of shape (n_samples,)
+        Numbers as float32; categories as uint16, counted from 0, with 65535 for those without one.
+    """
+
+    names: tuple[str, ...] | None
+    values: NDArray[Any]
+
+
+class Columns:
+    """The columns of a table, and those that the user adds.
+
+    Parameters
+    ----------
+    table : Table
+
+    Examples
+    --------
+    >>> table = Table(np.array([[1.0], [2.0]]), ("size",), {"kind": np.array(["a", "b"], object)})
+    >>> columns = Columns(table)
+    >>> columns.names, columns.column("kind").names
+    (['kind', 'size'], ('a', 'b'))
+    >>> columns.search("b")
+    array([1])
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.added: Mapping[str, NDArray[Any]] = {}
+
+    @property
+    def labels(self) -> dict[str, NDArray[Any]]:
+        """Columns that are no features."""
+        return {**self.table.labels, **self.added}
+
+    @property
+    def names(self) -> list[str]:
+        """What points can be coloured by."""
+        return [*self.labels, *self.table.feature_names[:_MAX_FEATURES]]
+
+    def raw(self, name: str) -> NDArray[Any]:
+        """The column as it was read."""
+        added = self.added.get(name)
+        return self.table.column(name) if added is None else added
+
+    def column(self, name: str) -> Column:
+        """The column as a colour."""
+        values = self.raw(name)
+        if values.dtype.kind in "biuf" and name in self.labels:
+            distinct = np.unique(values[: 2**16])
+            if len(distinct) <= _MAX_NAMES and (distinct == np.round(distinct)).all():
+                return _categories(values)
+        if values.dtype.kind in "biuf":
+            return Column(None, values.astype(np.float32))
+        return _categories(values.astype(str))
+
+    def identifier(self, row: int) -> str:
+        """What the point is called."""
+        ids = self.table.ids
+        return str(row) if ids is None else str(ids[row])
+
+    def describe(self, row: int, most: int = 40) -> list[tuple[str, str]]:
+        """The values of a point, as text."""
+        return [(name, _text(self.raw(name)[row])) for name in self.names[:most]]
+
+    def search(self, text: str) -> NDArray[np.intp]:
+        """The points whose identifier, or a label of which, contains a text."""
+        text, n = text.casefold(), self.table.n_samples
+        ids = map(str, range(n)) if self.table.ids is None else map(str, self.table.ids.tolist())
+        found = np.fromiter((text in name.casefold() for name in ids), bool, n)
+        for values in self.labels.values():
+            distinct, codes = np.unique(values.astype(str), return_inverse=True)
+            found |= np.array([text in name.casefold() for name in distinct.tolist()])[codes]
+        return np.flatnonzero(found)
+
+
+def _categories(values: NDArray[Any]) -> Column:
+    found = categorize(
+        np.where(values == "", None, values) if values.dtype.kind == "U" else values, len(values)
+    )
+    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.names))
+    codes, names = found.codes, found.names
+    if len(names) > _MAX_NAMES:  # the most frequent ones; the others have no colour
+        chosen = np.sort(np.argsort(-counts, kind="stable")[:_MAX_NAMES])
+        ranks = np.full(len(names) + 1, -1)
+        ranks[chosen] = np.arange(len(chosen))
+        codes, names = ranks[codes], tuple(names[i] for i in chosen)
+    return Column(names, np.where(codes < 0, 65535, codes).astype(np.uint16))
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def summarize(columns: Columns, rows: NDArray[np.intp], inside: NDArray[np.bool_]) -> list[Any]:
+    """How columns differ between the selected points and the others, the largest difference first.
+
+    Parameters
+    ----------
+    columns : Columns
+    rows : ndarray of shape (n_points,)
+        The rows of the points on the map.
+    inside : ndarray of bool of shape (n_points,)
+
+    Returns
+    -------
+    list of dict
+        With the name, and for numbers the means inside and outside and their difference in standard
+        deviations, for categories the name whose shares differ most, and these.
+
+    Examples
+    --------
+    >>> columns = Columns(Table(np.array([[1.0], [1.0], [4.0], [4.0]]), ("size",)))
+    >>> summarize(columns, np.arange(4), np.array([False, False, True, True]))
+    [{'name': 'size', 'inside': 4.0, 'outside': 1.0, 'effect': 2.0}]
+    """
+    found = []
+    if not inside.any() or inside.all():
+        return []
+    for name in columns.names:
+        column = columns.column(name)
+        values = column.values[rows]
+        if column.names is None:
+            spread = float(values.std()) or 1.0
+            means = float(values[inside].mean()), float(values[~inside].mean())
+            if np.isfinite(means).all():
+                effect = (means[0] - means[1]) / spread
+                found.append(
+                    {"name": name, "inside": means[0], "outside": means[1], "effect": effect}
+                )
+        else:
+            size = len(column.names) + 1
+            codes = np.minimum(values, size - 1)
+            shares = [
+                np.bincount(codes[part], minlength=size) / part.sum() for part in (inside, ~inside)
+            ]
+            best = int(np.argmax((shares[0] - shares[1])[:-1])) if size > 1 else 0
+            most = column.names[best] if size > 1 else ""
+            effect = float(shares[0][best] - shares[1][best]) * 2.0
+            found.append(
+                {
+                    "name": name,
+                    "most": most,
+                    "inside": float(shares[0][best]),
+                    "outside": float(shares[1][best]),
+                    "effect": effect,
+                }
+            )
+    found.sort(key=lambda line: -abs(line["effect"]))
+    return found[:_LINES]

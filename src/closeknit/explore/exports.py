@@ -1,0 +1,338 @@
+"""What leaves a session: tables, pictures, code, and the session itself."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from closeknit.exceptions import ModelError
+from closeknit.explore.code import code_of
+from closeknit.explore.engine import Engine, Leg
+from closeknit.explore.frames import Frame
+from closeknit.explore.parameters import MODELS, Parameters
+from closeknit.explore.session import Level, Session
+from closeknit.io import (
+    Description,
+    Kind,
+    Table,
+    read_archive,
+    require,
+    write_archive,
+    write_table,
+)
+from closeknit.neighbors import Neighbors
+
+__all__ = ["FORMATS", "SESSION", "code", "load_session", "picture", "save_session", "table"]
+
+#: What a session's file says it is.
+SESSION = Kind("closeknit session", 1)
+#: The endings of tables.
+FORMATS = ("csv", "parquet", "h5ad")
+_PICTURES = ("png", "svg", "pdf")
+
+
+def table(session: Session, what: str, ending: str) -> tuple[str, bytes]:
+    """A table as a file: its name and its bytes.
+
+    Parameters
+    ----------
+    session : Session
+    what : {"rows", "labels", "map"}
+        The selected rows (all, if none is selected) with their features; the labels of all points;
+        or positions, bandwidths and labels of the points on the map.
+    ending : {"csv", "parquet", "h5ad"}
+
+    Returns
+    -------
+    name : str
+    content : bytes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> session = Session(Table(load_iris().data, ("a", "b", "c", "d")))
+    >>> name, content = table(session, "map", "csv")
+    >>> name, content.decode().splitlines()[0]
+    ('map.csv', 'id,x,y')
+    """
+    with session.lock:
+        rows, Y, sigmas = _points(session)
+        if what == "rows" and session.selected.any():
+            rows, Y = rows[session.selected], Y[session.selected]
+    source, columns = session.table, session.columns
+    labels = {name: values[rows] for name, values in columns.labels.items()}
+    ids = np.array([columns.identifier(row) for row in rows.tolist()], dtype=object)
+    if what == "labels":
+        labels = {name: values[rows] for name, values in columns.added.items()}
+        if not labels:
+            raise ValueError("there are no labels yet; select points and name them")
+    if ending == "h5ad":
+        return f"{what}.h5ad", _h5ad(session, rows, Y, labels, ids)
+    if what == "rows":
+        X = source.X[rows]
+        X = X.toarray() if sparse.issparse(X) else X
+        names = list(source.feature_names)
+    elif what == "map":
+        X, names = Y, ["x", "y"]
+        if sigmas is not None:
+            X, names = np.column_stack([Y, sigmas]), [*names, "sigma"]
+    else:
+        X, names = np.empty((len(rows), 0)), []
+    taken = {*names, *labels}
+    id_name = source.id_name or "id"
+    labels = {(f"{name} (label)" if name in names else name): v for name, v in labels.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"{what}.{ending}")
+        write_table(
+            path,
+            X,
+            columns=names,
+            ids=ids,
+            id_name=id_name if id_name not in taken else "row",
+            labels=labels,
+        )
+        return path.name, path.read_bytes()
+
+
+def _points(session: Session) -> tuple[Any, Any, Any]:
+    engine = session.engine
+    return session.level.rows, engine.frame.positions.astype(np.float64), engine.sigmas
+
+
+def _h5ad(session: Session, rows: Any, Y: Any, labels: dict[str, Any], ids: Any) -> bytes:
+    anndata = require("anndata", "anndata", "H5AD files need anndata")
+    pandas = require("pandas", "anndata", "H5AD files need pandas")
+    names = pandas.Index(list(map(str, session.table.feature_names)))
+    obs = pandas.DataFrame(labels, index=pandas.Index(list(map(str, ids))))
+    adata = anndata.AnnData(session.table.X[rows], obs=obs, var=pandas.DataFrame(index=names))
+    parameters = session.engine.parameters
+    adata.obsm[f"X_{parameters.model}"] = np.asarray(Y)
+    adata.uns[parameters.model] = {"params": asdict(parameters)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "map.h5ad")
+        adata.write_h5ad(path)
+        return path.read_bytes()
+
+
+def picture(session: Session, ending: str, color: str | None) -> tuple[str, bytes]:
+    """The map as a picture, as :func:`closeknit.plotting.plot_embedding` draws it.
+
+    Parameters
+    ----------
+    session : Session
+    ending : {"png", "svg", "pdf"}
+    color : str or None
+        The column to colour by.
+
+    Returns
+    -------
+    name : str
+    content : bytes
+    """
+    from closeknit.plotting import plot_embedding
+
+    if ending not in _PICTURES:
+        raise ValueError(f"pictures end in {', '.join(_PICTURES)}, not {ending!r}")
+    figures = require("matplotlib.figure", "plot", "drawing needs matplotlib")
+    figure = figures.Figure(figsize=(8.0, 7.0), layout="constrained")
+    axes, options = figure.add_subplot(), {}
+    with session.lock:
+        rows, Y, _ = _points(session)
+    if color is not None:
+        column = session.columns.column(color)
+        values = column.values[rows]
+        if column.names is None:
+            options = {"values": values}
+        else:
+            names = np.array([*column.names, ""], dtype=object)
+            labels = names[np.minimum(values, len(column.names))]
+            options = {"labels": np.where(labels == "", None, labels)}
+    plot_embedding(Y, ax=axes, **options)
+    parameters = session.engine.parameters
+    axes.set_title(f"{parameters.title}, perplexity {parameters.perplexity:g}")
+    file = io.BytesIO()
+    figure.savefig(file, format=ending, dpi=200, bbox_inches="tight")
+    return f"map.{ending}", file.getvalue()
+
+
+def code(session: Session) -> str:
+    """The Python code that makes the current map again.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> session = Session(Table(load_iris().data, ("a", "b", "c", "d")))
+    >>> code(session).splitlines()[0]
+    'import closeknit as ck'
+    """
+    with session.lock:
+        rows = None if len(session.levels) == 1 else repr(session.level.rows.tolist())
+        return code_of(session.reading, session.engine, rows)
+
+
+def save_session(session: Session, path: str | Path) -> None:
+    """Write a session to a file that holds no code; `load_session` reads it.
+
+    Parameters
+    ----------
+    session : Session
+    path : str or path
+        By custom ``.closeknit``.
+    """
+    with session.lock:
+        source = session.table
+        content = {
+            "X": source.X,
+            "feature_names": tuple(source.feature_names),
+            "labels": {name: _plain(values) for name, values in source.labels.items()},
+            "added": {name: _plain(values) for name, values in session.columns.added.items()},
+            "ids": None if source.ids is None else _plain(source.ids),
+            "id_name": source.id_name,
+            "images": session.images,
+            "reading": session.reading,
+            "title": session.title,
+            "metric": session.options["metric"],
+            "random_state": session.options["random_state"],
+            "levels": [_describe(level) for level in session.levels],
+            "selected": session.selected,
+        }
+    description = Description()
+    write_archive(path, SESSION, description, description.add(content, "session"))
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Values that a file can hold: numbers, or text."""
+    if values.dtype.kind in "biufU":
+        return values
+    text = np.empty(len(values), dtype=object)
+    text[:] = ["" if value is None else str(value) for value in values.tolist()]
+    return text
+
+
+def _describe(level: Level) -> dict[str, Any]:
+    engine, neighbors = level.engine, level.engine.neighbors
+    legs = [
+        (asdict(leg.parameters), leg.lam, leg.stages, leg.scale, leg.restarted)
+        for leg in engine.trail
+    ]
+    return {
+        "rows": level.rows,
+        "parameters": asdict(engine.parameters),
+        "max_perplexity": engine.max_perplexity,
+        "indices": None if neighbors is None else np.asarray(neighbors.indices),
+        "sq_distances": None if neighbors is None else np.asarray(neighbors.sq_distances),
+        "positions": engine.positions,
+        "numbers": engine.frame.numbers(),
+        "trail": legs,
+        "settled": engine.settled,
+    }
+
+
+def load_session(path: str | Path, *, n_jobs: int | None = -1) -> Session:
+    """Read a session that `save_session` has written.
+
+    Parameters
+    ----------
+    path : str or path
+    n_jobs : int or None, default=-1
+
+    Returns
+    -------
+    Session
+        Paused where it was.
+
+    Raises
+    ------
+    ModelError
+        If the file is damaged or is none.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> session = Session(Table(load_iris().data, ("a", "b", "c", "d")), title="flowers")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_session(session, f"{folder}/flowers.closeknit")
+    ...     load_session(f"{folder}/flowers.closeknit").title
+    'flowers'
+    """
+    content = read_archive(path, SESSION)
+    try:
+        return _restore(content, n_jobs)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise ModelError(f"cannot read {path}: it is damaged ({error}); save it again") from error
+
+
+def _restore(content: dict[str, Any], n_jobs: int | None) -> Session:
+    X, labels, ids = content["X"], content["labels"], content["ids"]
+    found = Table(X, content["feature_names"], labels, ids, id_name=content["id_name"])
+    if any(
+        len(values) != found.n_samples
+        for values in (*labels.values(), *([] if ids is None else [ids]))
+    ):
+        raise ValueError("its labels do not fit its rows")
+    options = {"metric": content["metric"], "random_state": content["random_state"]}
+    first = content["levels"][0]
+    session = Session(
+        found,
+        images=content["images"],
+        max_perplexity=first["max_perplexity"],
+        reading=content["reading"],
+        title=content["title"],
+        n_jobs=n_jobs,
+        **options,
+    )
+    session.columns.added = dict(content["added"])
+    levels = [_restore_level(session, level) for level in content["levels"]]
+    session.levels = tuple(levels)
+    for level in levels:
+        level.engine.listeners.append(session.tell)
+    session.selected = np.zeros(len(session.level.rows), dtype=bool)
+    session.select(np.asarray(content["selected"], dtype=bool))
+    return session
+
+
+def _restore_level(session: Session, content: dict[str, Any]) -> Level:
+    rows = np.asarray(content["rows"], dtype=np.intp)
+    n = len(rows)
+    if n != len(np.unique(rows)) or rows.min() < 0 or rows.max() >= session.table.n_samples:
+        raise ValueError("its rows do not exist")
+    neighbors = None
+    if content["indices"] is not None:
+        neighbors = Neighbors(content["indices"], content["sq_distances"], n)
+    positions = np.asarray(content["positions"], dtype=np.float64)
+    if positions.shape != (n, 2) or not np.isfinite(positions).all():
+        raise ValueError("its map does not fit its rows")
+    whole = n == session.table.n_samples
+    engine = Engine(
+        session.table.X if whole else session.table.X[rows],
+        Parameters(**content["parameters"]),
+        max_perplexity=float(content["max_perplexity"]),
+        neighbors=neighbors,
+        positions=positions if content["trail"] else None,
+        **session.options,
+    )
+    if content["trail"]:
+        numbers = dict(content["numbers"])
+        numbers["number"] = numbers.pop("frame")
+        if numbers["objective"] is None:
+            numbers["objective"] = float("nan")
+        frame = Frame(positions=positions.astype(np.float32), **numbers)
+        trail = [
+            Leg(Parameters(**leg[0]), float(leg[1]), tuple(map(tuple, leg[2])), leg[3], leg[4])
+            for leg in content["trail"]
+        ]
+        engine.move_to(positions, trail, frame)
+        engine.settled = bool(content["settled"])
+    return Level(rows, engine)
+
+
+def known_model(name: str) -> bool:
+    """Whether the explorer can go on with an estimator of this name."""
+    return name in {estimator for estimator, _ in MODELS.values()}

@@ -1,0 +1,373 @@
+"""A session: points, the map that moves, what the user selected and named, and the way back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closeknit.explore.columns import Columns
+from closeknit.explore.engine import Engine, Leg
+from closeknit.explore.frames import Frame
+from closeknit.explore.parameters import Parameters
+from closeknit.io import Table
+from closeknit.neighbors import Neighbors, check_data
+
+__all__ = ["Level", "Pin", "Session"]
+
+#: Bytes of maps that undo may hold.
+_UNDO_BYTES = 2**28
+#: Fewest points that can be embedded on their own.
+_FEWEST = 10
+#: The column in which selections are named.
+_LABEL = "label"
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """All points, or a selection that is embedded on its own.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_points,)
+        The rows of the data that are on the map.
+    engine : Engine
+    """
+
+    rows: NDArray[np.intp]
+    engine: Engine
+
+
+@dataclass(frozen=True, eq=False)
+class Pin:
+    """A map that is kept beside the moving one, for comparison."""
+
+    positions: NDArray[np.float32]
+    parameters: Parameters
+
+
+@dataclass(frozen=True, eq=False)
+class _Snapshot:
+    """Everything that undo brings back."""
+
+    levels: tuple[Level, ...]
+    parameters: Parameters
+    positions: NDArray[np.float64]
+    trail: tuple[Leg, ...]
+    frame: Frame
+    labels: dict[str, NDArray[Any]]
+    pin: Pin | None
+
+
+class Session:
+    """What one user explores; knows nothing of pixels or connections.
+
+    Parameters
+    ----------
+    table : Table
+    parameters : Parameters or None, default=None
+    images : ndarray of shape (n_samples, height, width) or (n_samples, height, width, 3), optional
+        A thumbnail per point: grey levels or colours from 0 to 255, or from 0 to 1.
+    max_perplexity : float or None, default=None
+        The largest perplexity offered; None is 100, or 50 beyond 100,000 points, or as many as
+        there are points for.
+    metric : str, default="euclidean"
+    neighbors : Neighbors or None, default=None
+    positions : array of shape (n_samples, 2) or None, default=None
+    reading : str, default="X = ...  # your data"
+        Python statements that make the data, for the code that makes the map again.
+    title : str, default=""
+    n_jobs : int or None, default=-1
+    random_state : int, default=0
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> session = Session(Table(load_iris().data, ("a", "b", "c", "d")))
+    >>> session.state()["max_perplexity"], session.engine.n_neighbors
+    (49.0, 147)
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        parameters: Parameters | None = None,
+        images: Any = None,
+        max_perplexity: float | None = None,
+        metric: str = "euclidean",
+        neighbors: Neighbors | None = None,
+        positions: NDArray[Any] | None = None,
+        reading: str = "X = ...  # your data",
+        title: str = "",
+        n_jobs: int | None = -1,
+        random_state: int = 0,
+    ) -> None:
+        self.table = replace(table, X=check_data(table.X))
+        n = table.n_samples
+        if n < 4:
+            raise ValueError(f"the explorer needs at least 4 points, got {n}")
+        self.columns, self.images = Columns(self.table), _check_images(images, n)
+        self.reading, self.title = reading, title
+        self.options: dict[str, Any] = {
+            "metric": metric,
+            "n_jobs": n_jobs,
+            "random_state": random_state,
+        }
+        most = _largest_perplexity(n, max_perplexity, neighbors)
+        given = parameters or Parameters()
+        given = replace(given, perplexity=min(given.perplexity, most))
+        engine = Engine(
+            self.table.X,
+            given,
+            max_perplexity=most,
+            neighbors=neighbors,
+            positions=positions,
+            **self.options,
+        )
+        self.levels: tuple[Level, ...] = (Level(np.arange(n), engine),)
+        self.selected = np.zeros(n, dtype=bool)
+        self.pin: Pin | None = None
+        self.lock = threading.RLock()
+        self.listeners: list[Callable[[], object]] = []
+        self._undo: list[_Snapshot] = []
+        self._redo: list[_Snapshot] = []
+        self._dragging = False
+        self._viewers = 0
+        engine.listeners.append(self.tell)
+
+    # What there is ------------------------------------------------------------------------------
+
+    @property
+    def level(self) -> Level:
+        """The points on the map."""
+        return self.levels[-1]
+
+    @property
+    def engine(self) -> Engine:
+        """What moves them."""
+        return self.level.engine
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """The names that the user gave to selections, one per row of the data, or None."""
+        return self.columns.added.get(self._label_name())
+
+    def state(self) -> dict[str, Any]:
+        """Everything but positions that a viewer shows, as JSON can hold it."""
+        engine, pin = self.engine, self.pin
+        return {
+            "title": self.title,
+            "n_points": len(self.level.rows),
+            "n_samples": self.table.n_samples,
+            "depth": len(self.levels) - 1,
+            "level": id(self.level) % 2**31,  # tells a viewer that these are other points
+            "stage": engine.stage,
+            "progress": round(engine.progress, 2),
+            "error": engine.error,
+            "playing": engine.playing,
+            "settled": engine.settled,
+            "parameters": asdict(engine.parameters),
+            "max_perplexity": engine.max_perplexity,
+            "metric": self.options["metric"],
+            "columns": self.columns.names,
+            "labels": len(self.columns.labels),
+            "images": self.images is not None,
+            "pinned": None if pin is None else asdict(pin.parameters),
+            "undo": len(self._undo),
+            "redo": len(self._redo),
+            "selected": int(self.selected.sum()),
+        }
+
+    def tell(self) -> None:
+        """Tell all viewers that something has changed."""
+        for listener in list(self.listeners):
+            listener()
+
+    # Viewers come and go ------------------------------------------------------------------------
+
+    def attach(self, listener: Callable[[], object]) -> None:
+        """A viewer comes: with the first, the map begins to move."""
+        with self.lock:
+            self.listeners.append(listener)
+            self._viewers += 1
+            engine = self.engine
+            if not engine.trail and not engine.settled and engine.frame.iteration == 0:
+                engine.play()
+            engine.start()
+
+    def detach(self, listener: Callable[[], object]) -> None:
+        """A viewer goes: without any, the thread ends."""
+        with self.lock:
+            self.listeners.remove(listener)
+            self._viewers -= 1
+            last = self._viewers == 0
+        if last:
+            self.engine.stop()
+            with self.lock:
+                if self._viewers and not self.engine.is_running:  # another came meanwhile
+                    self.engine.start()
+
+    def close(self, timeout: float | None = 1.0) -> None:
+        """End the thread."""
+        self.engine.stop(timeout)
+
+    # What the user does -------------------------------------------------------------------------
+
+    def set(self, parameters: Parameters, *, done: bool = True) -> None:
+        """Change parameters; a slider that is still moving is not `done`, and is undone at once."""
+        with self.lock:
+            if parameters != self.engine.parameters:
+                if not self._dragging:
+                    self._remember()
+                self.engine.set(parameters)
+            self._dragging = not done
+        self.tell()
+
+    def restart(self) -> None:
+        """Begin again at the start; undo brings the map back."""
+        with self.lock:
+            self._remember()
+            self.engine.restart()
+
+    def select(self, inside: NDArray[np.bool_]) -> None:
+        """Select points on the map."""
+        if inside.shape != (len(self.level.rows),):
+            raise ValueError("the selection is of another map; select again")
+        with self.lock:
+            self.selected = inside
+        self.tell()
+
+    def name_selection(self, text: str) -> str:
+        """Give the selected points a label, and return the column that holds it."""
+        with self.lock:
+            rows, name = self.level.rows[self.selected], self._label_name()
+            if not len(rows):
+                raise ValueError("nothing is selected; select points first, then name them")
+            self._remember()
+            known = self.columns.added.get(name)
+            values = np.full(self.table.n_samples, "", object) if known is None else known.copy()
+            values[rows] = text
+            self.columns.added = {**self.columns.added, name: values}
+        self.tell()
+        return name
+
+    def embed_selection(self) -> None:
+        """Show the selected points alone, on a map of their own."""
+        with self.lock:
+            rows, before = self.level.rows[self.selected], self.engine
+            if len(rows) < _FEWEST:
+                raise ValueError(f"select at least {_FEWEST} points to embed them on their own")
+            self._remember()
+            most = _largest_perplexity(len(rows), before.max_perplexity, None)
+            parameters = replace(
+                before.parameters, perplexity=min(before.parameters.perplexity, most)
+            )
+            X = self.table.X[rows]
+            engine = Engine(X, parameters, max_perplexity=most, **self.options)
+            engine.play()
+            self._show((*self.levels, Level(rows, engine)))
+            self.pin = None
+        self.tell()
+
+    def leave_selection(self) -> None:
+        """Go back to the points from which those on the map were selected."""
+        with self.lock:
+            if len(self.levels) == 1:
+                raise ValueError("all points are on the map already")
+            self._remember()
+            self._show(self.levels[:-1])
+            self.pin = None
+        self.tell()
+
+    def pin_map(self, pinned: bool) -> None:
+        """Keep a copy of the current map for comparison, or drop it."""
+        with self.lock:
+            self._remember()
+            engine = self.engine
+            self.pin = Pin(engine.frame.positions, engine.parameters) if pinned else None
+        self.tell()
+
+    def undo(self) -> None:
+        """Take back the last change of parameters, labels, points or comparison."""
+        self._swap(self._undo, self._redo)
+
+    def redo(self) -> None:
+        """Do again what was undone."""
+        self._swap(self._redo, self._undo)
+
+    def _swap(self, source: list[_Snapshot], target: list[_Snapshot]) -> None:
+        with self.lock:
+            if not source:
+                raise ValueError("there is nothing to take back")
+            snapshot = source.pop()
+            target.append(self._snapshot())
+            self._dragging = False
+            changed = snapshot.positions is not self.engine.positions
+            if snapshot.levels[-1] is not self.level:
+                self._show(snapshot.levels)
+            self.levels = snapshot.levels
+            same = snapshot.parameters == self.engine.parameters
+            self.engine.set(snapshot.parameters)
+            if changed and not (same and snapshot.labels is not self.columns.added):
+                self.engine.move_to(snapshot.positions, list(snapshot.trail), snapshot.frame)
+            self.columns.added, self.pin = snapshot.labels, snapshot.pin
+        self.tell()
+
+    def _snapshot(self) -> _Snapshot:
+        engine = self.engine
+        state = (engine.parameters, engine.positions, tuple(engine.trail), engine.frame)
+        return _Snapshot(self.levels, *state, dict(self.columns.added), self.pin)
+
+    def _remember(self) -> None:
+        """Call before every change."""
+        self._redo.clear()
+        self._undo.append(self._snapshot())
+        size = 2 * self._undo[-1].positions.nbytes
+        del self._undo[: -max(2, min(100, _UNDO_BYTES // size))]
+
+    def _show(self, levels: tuple[Level, ...]) -> None:
+        before, after = self.engine, levels[-1].engine
+        before.listeners.clear()
+        before.stop()
+        self.levels = levels
+        self.selected = np.zeros(len(self.level.rows), dtype=bool)
+        after.listeners[:] = [self.tell]
+        if self._viewers:
+            after.start()
+
+    def _label_name(self) -> str:
+        taken = self.table.labels.keys() | {*self.table.feature_names}
+        return _LABEL if _LABEL not in taken else f"{_LABEL} (explorer)"
+
+
+def _largest_perplexity(n: int, wanted: float | None, neighbors: Neighbors | None) -> float:
+    """The largest perplexity that points, and neighbours if they are known, allow for."""
+    most = (100.0 if n <= 100_000 else 50.0) if wanted is None else float(wanted)
+    if not most >= 1.0:
+        raise ValueError(f"max_perplexity={wanted!r} must be at least 1")
+    available = (n - 1) if neighbors is None else neighbors.n_neighbors
+    return max(1.0, min(most, float(available // 3)))
+
+
+def _check_images(images: Any, n: int) -> NDArray[np.uint8] | None:
+    """Thumbnails as bytes: (n, height, width) or (n, height, width, 3)."""
+    if images is None:
+        return None
+    found = np.asarray(images)
+    if found.shape[0] != n or found.ndim not in (3, 4) or found.shape[3:] not in ((), (3,)):
+        raise ValueError(
+            f"images have shape {found.shape}; {n} points need ({n}, height, width) or "
+            f"({n}, height, width, 3)"
+        )
+    if max(found.shape[1:3]) > 256:
+        raise ValueError("images are shown small; make them at most 256 pixels wide and high")
+    if found.dtype == np.uint8:
+        return found
+    top = float(found.max(initial=0.0))
+    scale = 255.0 if top <= 1.0 else min(1.0, 255.0 / (top or 1.0))
+    return np.clip(found * scale, 0, 255).astype(np.uint8)
