@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         SymmetricSNE,
         TElasticEmbedding,
     )
+    from closeknit.explore import explore  # the package, which can be called
     from closeknit.minimize import directions
 
 __version__ = "0.1.0.dev0"
@@ -92,6 +93,7 @@ _NAMES = {
     ),
     "exceptions": (),
     "experiments": (),
+    "explore": (),
     "graphs": (),
     "io": (),
     "kernels": (),
@@ -129,6 +131,7 @@ __all__ = [
     "entropic_affinities",
     "exceptions",
     "experiments",
+    "explore",
     "graphs",
     "image_affinities",
     "io",

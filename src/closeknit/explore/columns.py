@@ -106,9 +106,10 @@ class Columns:
 
 
 def _categories(values: NDArray[Any]) -> Column:
-    found = categorize(
-        np.where(values == "", None, values) if values.dtype.kind == "U" else values, len(values)
-    )
+    known: Any = values.astype(object)
+    if values.dtype.kind == "U":
+        known[values == ""] = None
+    found = categorize(known if values.dtype.kind == "U" else values, len(values))
     counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.names))
     codes, names = found.codes, found.names
     if len(names) > _MAX_NAMES:  # the most frequent ones; the others have no colour
@@ -145,7 +146,7 @@ def summarize(columns: Columns, rows: NDArray[np.intp], inside: NDArray[np.bool_
     >>> summarize(columns, np.arange(4), np.array([False, False, True, True]))
     [{'name': 'size', 'inside': 4.0, 'outside': 1.0, 'effect': 2.0}]
     """
-    found = []
+    found: list[dict[str, Any]] = []
     if not inside.any() or inside.all():
         return []
     for name in columns.names:

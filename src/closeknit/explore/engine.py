@@ -389,9 +389,9 @@ class Engine:
             legs = tuple((float(lam), int(count)) for lam, count in done)
             self.trail.append(Leg(built, legs[-1][0], legs, scale, restarted))
         if path.stopped_because is not StopReason.CALLBACK and not self._endless:
+            self._publish(replace(self.frame, kept=self._measure(self.positions, True)))
             with self._wake:
                 self.playing, self.settled = False, True
-            self._publish(replace(self.frame, kept=self._measure(self.positions, True)))
 
     def _with_factor(self, stage: Stage) -> Stage:
         """The stage with its λ multiplied, where λ is found from the map."""
@@ -409,10 +409,10 @@ class Engine:
             if not self._moved:
                 self.positions = np.array(state.X)
         kept = self._measure(self.positions)
-        divergence = self._divergence(state)
-        numbers = {"objective": state.value, "divergence": divergence, "lam": state.lam}
+        numbers: dict[str, Any] = {"objective": state.value, "lam": state.lam, "kept": kept}
+        numbers["divergence"] = self._divergence(state)
         positions = self.positions.astype(np.float32)
-        self._publish(Frame(0, positions, before + state.iteration, kept=kept, **numbers))
+        self._publish(Frame(0, positions, before + state.iteration, **numbers))
         with self._wake:
             self._steps = max(0, self._steps - 1)
             if not (self.playing or self._steps or self._is_due()):
@@ -454,5 +454,7 @@ class Engine:
                 return
             self.frame = replace(frame, number=self.frame.number + 1)
             if frame.iteration:
+                if self.history and self.history[-1][0] == frame.iteration:
+                    self.history.pop()
                 self.history.append((frame.iteration, frame.divergence, frame.kept))
         self._tell()

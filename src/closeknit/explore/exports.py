@@ -16,7 +16,7 @@ from closeknit.exceptions import ModelError
 from closeknit.explore.code import code_of
 from closeknit.explore.engine import Engine, Leg
 from closeknit.explore.frames import Frame
-from closeknit.explore.parameters import MODELS, Parameters
+from closeknit.explore.parameters import Parameters
 from closeknit.explore.session import Level, Session
 from closeknit.io import (
     Description,
@@ -331,8 +331,3 @@ def _restore_level(session: Session, content: dict[str, Any]) -> Level:
         engine.move_to(positions, trail, frame)
         engine.settled = bool(content["settled"])
     return Level(rows, engine)
-
-
-def known_model(name: str) -> bool:
-    """Whether the explorer can go on with an estimator of this name."""
-    return name in {estimator for estimator, _ in MODELS.values()}

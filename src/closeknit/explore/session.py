@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -307,13 +307,13 @@ class Session:
             snapshot = source.pop()
             target.append(self._snapshot())
             self._dragging = False
-            changed = snapshot.positions is not self.engine.positions
+            beside = snapshot.pin is not self.pin or not _same(snapshot.labels, self.columns.added)
+            same = snapshot.levels == self.levels and snapshot.parameters == self.engine.parameters
             if snapshot.levels[-1] is not self.level:
                 self._show(snapshot.levels)
             self.levels = snapshot.levels
-            same = snapshot.parameters == self.engine.parameters
             self.engine.set(snapshot.parameters)
-            if changed and not (same and snapshot.labels is not self.columns.added):
+            if not (same and beside):  # a label is taken back without moving the map
                 self.engine.move_to(snapshot.positions, list(snapshot.trail), snapshot.frame)
             self.columns.added, self.pin = snapshot.labels, snapshot.pin
         self.tell()
@@ -343,6 +343,10 @@ class Session:
     def _label_name(self) -> str:
         taken = self.table.labels.keys() | {*self.table.feature_names}
         return _LABEL if _LABEL not in taken else f"{_LABEL} (explorer)"
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(one[name] is other[name] for name in one)
 
 
 def _largest_perplexity(n: int, wanted: float | None, neighbors: Neighbors | None) -> float:

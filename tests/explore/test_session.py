@@ -1,0 +1,370 @@
+"""Sessions, without a browser: everything a user can do, by the requests that pages send."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import closeknit as ck
+from closeknit.exceptions import ModelError
+from closeknit.explore import (
+    Channel,
+    MessageError,
+    Parameters,
+    Session,
+    load_session,
+    open_data,
+    open_file,
+    save_session,
+)
+from closeknit.explore.frames import quantize
+from closeknit.explore.requests import answer
+from closeknit.explore.trust import divergence_terms, neighbors_changed, neighbors_kept
+from closeknit.quality import neighbor_recall
+
+
+def ask(session, what, payload=b"", /, **fields):
+    return answer(session, {"type": what, **fields}, payload)
+
+
+def bits(inside):
+    return np.packbits(inside, bitorder="little").tobytes()
+
+
+@pytest.fixture
+def running(session):
+    """A session with a viewer, 40 iterations old and paused."""
+    with Channel(session, lambda header, payload: None):
+        session.engine.step(40)
+        assert session.engine.wait(lambda: session.engine.frame.iteration >= 40)
+        assert session.engine.wait(lambda: session.engine.stage == "paused")
+        yield session
+
+
+def test_a_viewer_starts_the_map_and_its_going_ends_it(session):
+    with Channel(session, lambda header, payload: None):
+        assert session.engine.wait(lambda: session.engine.frame.iteration > 2)
+    assert not session.engine.is_running
+
+
+def test_frames_wait_for_acknowledgement(session):
+    """However many iterations pass, there is one frame on its way."""
+    sent = []
+    with Channel(session, lambda header, payload: sent.append(header)) as channel:
+        assert session.engine.wait(lambda: session.engine.frame.iteration > 10)
+        frames = [header for header in sent if header["type"] == "frame"]
+        assert len(frames) == 1
+        channel.receive({"type": "ack", "frame": frames[0]["frame"]}, b"")
+        frames = [header for header in sent if header["type"] == "frame"]
+        assert len(frames) == 2
+        assert frames[1]["iteration"] > 10
+
+
+def test_positions_survive_16_bits(digits):
+    Y = np.random.default_rng(0).normal(size=(1000, 2)).astype(np.float32) * [3, 50]
+    box, steps = quantize(Y.astype(np.float32))
+    low, high = np.array(box["low"]), np.array(box["high"])
+    back = low + steps / 65535 * (high - low)
+    assert (np.abs(back - Y) <= (high - low) / 65535 * 0.51).all()
+
+
+def test_trust_agrees_with_quality_and_divergence(running):
+    """The means over points are the measures that the library has for the whole map."""
+    engine = running.engine
+    header, values = ask(running, "trust", kind="kept")
+    whole = neighbor_recall(engine.neighbors, engine.frame.positions, 15)
+    assert values.mean() == pytest.approx(whole, abs=1e-6)
+    header, values = ask(running, "trust", kind="divergence")
+    assert header["mean"] == pytest.approx(engine.frame.divergence, rel=1e-4)
+    np.testing.assert_array_equal(
+        values, divergence_terms(engine.training.objective, engine.frame.positions)
+    )
+
+
+def test_neighbors_changed_counts_what_differs(running):
+    Y = running.engine.frame.positions
+    turned = Y @ np.array([[0.0, 1.0], [-1.0, 0.0]], np.float32)
+    assert neighbors_changed(Y, turned).mean() < 0.01
+    shuffled = np.random.default_rng(0).permutation(Y)
+    assert neighbors_changed(Y, shuffled).mean() > 0.9
+    assert neighbors_kept(running.engine.neighbors.indices, shuffled).mean() < 0.1
+
+
+def test_colours_by_columns_and_sigma(running, digits):
+    header, codes = ask(running, "column", name="digit")
+    assert header["names"] == [str(i) for i in range(10)]
+    np.testing.assert_array_equal(codes, digits[1])
+    header, values = ask(running, "column", name="pixel 3")
+    assert header["names"] is None
+    np.testing.assert_array_equal(values, digits[0][:, 3].astype(np.float32))
+    _, sigmas = ask(running, "sigma", perplexity=None)
+    _, wider = ask(running, "sigma", perplexity=45.0)
+    assert (wider > sigmas).all()
+
+
+def test_a_point_has_a_name_values_and_a_picture(running, digits):
+    header, pixels = ask(running, "point", index=7)
+    assert header["name"] == "d7"
+    assert ["digit", str(digits[1][7])] in [list(pair) for pair in header["values"]]
+    assert header["size"] == [8, 8]
+    picture = np.frombuffer(pixels, np.uint8).reshape(8, 8, 4)
+    np.testing.assert_array_equal(picture[:, :, 0], digits[2][7])
+
+
+def test_neighbours_of_a_point_come_with_their_affinities(running):
+    header, found = ask(running, "neighbors", index=5)
+    row = running.engine.affinities[5].toarray().ravel()
+    np.testing.assert_allclose(header["affinities"], row[found])
+    assert header["affinities"] == sorted(header["affinities"], reverse=True)
+    assert header["sigma"] == running.engine.sigmas[5]
+
+
+def test_search_finds_ids_and_labels(running, digits):
+    header, found = ask(running, "search", text="D39")
+    assert (header["total"], found.tolist()) == (11, [39, *range(390, 400)])
+    assert ask(running, "search", text="eve")[0]["total"] == (digits[1] % 2 == 0).sum()
+
+
+def test_selection_table_and_summary(running, digits):
+    inside = digits[1] == 3
+    header, back = ask(running, "select", bits(inside))
+    assert header["count"] == inside.sum()
+    assert header["columns"][:3] == ["id", "digit", "kind"]
+    assert {row[1] for row in header["rows"]} == {"3"}
+    best = header["summary"][0]
+    assert (best["name"], best["most"], best["inside"], best["outside"]) == ("digit", "3", 1.0, 0.0)
+    assert back.tobytes() == bits(inside)
+
+
+def test_labels_are_given_and_taken_back(running, digits):
+    inside = digits[1] == 3
+    ask(running, "select", bits(inside))
+    assert ask(running, "label", text="<b>threes</b>")[0]["column"] == "label"
+    assert set(running.labels[inside]) == {"<b>threes</b>"}
+    before = running.engine.frame
+    ask(running, "undo")
+    assert running.labels is None
+    assert running.engine.frame is before, "a label is taken back without moving the map"
+    ask(running, "redo")
+    assert (running.labels[inside] == "<b>threes</b>").all()
+
+
+def test_parameters_and_restart_are_taken_back_with_the_map(running):
+    before = running.engine.positions
+    ask(running, "set", parameters={"perplexity": 7}, done=False)
+    ask(running, "set", parameters={"perplexity": 9}, done=True)
+    assert running.state()["undo"] == 1, "one drag is one change"
+    count = running.engine.frame.iteration
+    ask(running, "step", count=2)
+    assert running.engine.wait(lambda: running.engine.frame.iteration == count + 2)
+    ask(running, "undo")
+    assert running.engine.parameters == Parameters()
+    np.testing.assert_array_equal(running.engine.positions, before)
+    ask(running, "redo")
+    assert running.engine.parameters.perplexity == 9
+    with pytest.raises(ValueError, match="nothing to take back"):
+        ask(running, "redo")
+
+
+def test_a_selection_is_embedded_on_its_own(running, digits):
+    inside = digits[1] < 5
+    ask(running, "select", bits(inside))
+    ask(running, "embed")
+    state = running.state()
+    assert (state["n_points"], state["depth"]) == (inside.sum(), 1)
+    engine = running.engine
+    assert engine.wait(lambda: engine.settled)
+    most = state["max_perplexity"]
+    reference = ck.TSNE(perplexity=min(30.0, most), random_state=0).fit_transform(digits[0][inside])
+    np.testing.assert_array_equal(engine.positions, reference)
+    np.testing.assert_array_equal(ask(running, "column", name="digit")[1], digits[1][inside])
+    ask(running, "leave")
+    assert running.state()["n_points"] == 400
+    ask(running, "undo")
+    assert running.engine is engine
+
+
+def test_two_maps_are_compared(running):
+    ask(running, "pin")
+    pinned = running.engine.frame.positions
+    ask(running, "set", parameters={"perplexity": 5}, done=True)
+    count = running.engine.frame.iteration + 60
+    ask(running, "step", count=60)
+    assert running.engine.wait(lambda: running.engine.frame.iteration == count)
+    header, positions = ask(running, "pinned")
+    assert header["parameters"]["perplexity"] == 30.0
+    np.testing.assert_array_equal(positions, pinned)
+    _, changed = ask(running, "trust", kind="changed")
+    expected = neighbors_changed(pinned, running.engine.frame.positions)
+    np.testing.assert_array_equal(changed, expected)
+    assert 0.05 < changed.mean() < 0.95
+    ask(running, "unpin")
+    assert running.state()["pinned"] is None
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "h5ad"])
+@pytest.mark.parametrize("what", ["rows", "map", "labels"])
+def test_exports(running, digits, what, ending, tmp_path):
+    ask(running, "select", bits(digits[1] == 3))
+    ask(running, "label", text="threes")
+    header, content = ask(running, "export", what=what, format=ending, color=None)
+    path = tmp_path / header["name"]
+    path.write_bytes(content)
+    if ending == "h5ad":
+        anndata = pytest.importorskip("anndata")
+        found = anndata.read_h5ad(path)
+        Y = running.engine.frame.positions
+        Y = Y[digits[1] == 3] if what == "rows" else Y
+        np.testing.assert_array_equal(found.obsm["X_tsne"], Y)
+        return
+    frame = pd.read_csv(path) if ending == "csv" else pd.read_parquet(path)
+    if what == "map":
+        np.testing.assert_allclose(frame[["x", "y"]], running.engine.frame.positions)
+        np.testing.assert_allclose(frame["sigma"], running.engine.sigmas)
+    if what == "rows":
+        np.testing.assert_array_equal(frame["pixel 3"], digits[0][digits[1] == 3, 3])
+    expected = ["threes"] * len(frame) if what == "rows" else list(running.labels)
+    assert list(frame["label"].fillna("")) == expected
+
+
+@pytest.mark.parametrize(
+    ("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+)
+def test_pictures(running, ending, begins):
+    _, content = ask(running, "export", what="picture", format=ending, color="digit")
+    assert content.startswith(begins)
+
+
+def test_the_code_runs_and_makes_the_map(table, tmp_path):
+    path = tmp_path / "digits.csv"
+    ck.io.write_table(path, table.X, columns=table.feature_names, labels=table.labels)
+    session = open_file(path, reading={"labels": ["digit"]}, max_perplexity=40)
+    with Channel(session, lambda header, payload: None):
+        session.engine.step(25)
+        assert session.engine.wait(lambda: session.engine.frame.iteration == 25)
+    _, code = ask(session, "export", what="code", format=None, color=None)
+    names = {}
+    exec(code.decode(), names)
+    np.testing.assert_array_equal(names["Y"], session.engine.positions)
+
+
+def test_a_session_is_saved_and_opened(running, digits, tmp_path):
+    ask(running, "select", bits(digits[1] == 3))
+    ask(running, "label", text="threes")
+    ask(running, "embed")
+    _, content = ask(running, "export", what="session", format=None, color=None)
+    path = tmp_path / "work.closeknit"
+    path.write_bytes(content)
+    again = open_file(path)
+    assert again.state()["depth"] == 1
+    assert again.columns.names == running.columns.names
+    np.testing.assert_array_equal(again.labels, running.labels)
+    np.testing.assert_array_equal(again.images, running.images)
+    again.leave_selection()
+    np.testing.assert_array_equal(again.engine.positions, running.levels[0].engine.positions)
+    assert again.engine.trail == running.levels[0].engine.trail
+    with Channel(again, lambda header, payload: None):
+        count = again.engine.frame.iteration
+        again.engine.step(2)
+        assert again.engine.wait(lambda: again.engine.frame.iteration == count + 2)
+
+
+def test_a_model_is_opened(digits, tmp_path):
+    path = tmp_path / "map.closeknit"
+    tsne = ck.TSNE(random_state=0).fit(digits[0])
+    ck.io.save(tsne, path)
+    session = open_file(path)
+    assert session.state()["max_perplexity"] == 30.0
+    np.testing.assert_array_equal(session.engine.positions, tsne.embedding_)
+    ck.io.save(ck.SpectralClustering(3, perplexity=10).fit(digits[0][:50]), path)
+    with pytest.raises(ModelError, match="cannot explore"):
+        open_file(path)
+
+
+def test_damaged_sessions_are_refused(session, tmp_path):
+    path = tmp_path / "work.closeknit"
+    save_session(session, path)
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        damaged = bytearray(content)
+        for place in rng.integers(0, 4000, 8):
+            damaged[place] = rng.integers(256)
+        path.write_bytes(damaged[: rng.integers(1000, len(content))])
+        with pytest.raises(ModelError):
+            load_session(path)
+
+
+def test_data_of_many_kinds(digits):
+    X, y, _ = digits
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(kind=y.astype(str))
+    assert open_data(frame).columns.names == ["kind", "a", "b", "c"]
+    assert open_data(X, {"one": y, "two": y}).columns.names[:2] == ["one", "two"]
+    assert open_data(X.tolist()).state()["n_points"] == 400
+    with pytest.raises(ValueError, match="one for each point"):
+        open_data(X, y[:-1])
+    with pytest.raises(ValueError, match="images have shape"):
+        open_data(X, images=np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="at least 4 points"):
+        open_data(X[:3])
+    assert ck.explore.explore is ck.explore.__call__
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"type": None},
+        {"type": ["set"]},
+        {"type": "eval"},
+        {"type": "set"},
+        {"type": "set", "parameters": {"perplexity": "30"}, "done": True},
+        {"type": "set", "parameters": {"perplexity": float("inf")}, "done": True},
+        {"type": "set", "parameters": {"n_jobs": 3}, "done": True},
+        {"type": "set", "parameters": {"perplexity": 30}, "done": 1},
+        {"type": "step", "count": 10**9},
+        {"type": "step", "count": True},
+        {"type": "point", "index": -1},
+        {"type": "point", "index": 1.0},
+        {"type": "label", "text": "x" * 10_000},
+        {"type": "label", "text": ""},
+        {"type": "export", "what": "../../etc/passwd", "format": "csv", "color": None},
+        {"type": "export", "what": "map", "format": "exe", "color": None},
+        {"type": "play", "more": 1},
+    ],
+)
+def test_requests_that_no_page_sends(session, request_):
+    before = session.state()
+    with pytest.raises(MessageError):
+        answer(session, request_, b"")
+    with pytest.raises(MessageError):
+        answer(session, {"type": "play"}, b"bytes")
+    assert session.state() == before
+
+
+def test_a_wrong_wish_is_answered_in_a_sentence(session):
+    replies = []
+    channel = Channel(session, lambda header, payload: replies.append(header))
+    channel.receive({"type": "embed", "id": 5}, b"")
+    assert replies == [
+        {"type": "reply", "id": 5, "error": "select at least 10 points to embed them on their own"}
+    ]
+
+
+def test_inputs_are_not_changed(table, digits):
+    before = table.X.copy()
+    session = Session(table)
+    with Channel(session, lambda header, payload: None):
+        session.engine.step(2)
+        assert session.engine.wait(lambda: session.engine.frame.iteration == 2)
+    np.testing.assert_array_equal(table.X, before)
+
+
+def test_pictures_are_bytes(digits):
+    session = open_data(digits[0], images=digits[2] / 16.0)
+    assert session.images.dtype == np.uint8
+    assert session.images.max() == 255
+    assert (
+        io.BytesIO(answer(session, {"type": "point", "index": 0}, b"")[1]).getbuffer().nbytes == 256
+    )
