@@ -1,0 +1,334 @@
+// Everything beside the map.
+
+import { button, fill, section, select, slider } from "./controls";
+import { h, replace, shown, unique } from "./dom";
+import type { Header } from "./protocol";
+import type { Mode } from "./view";
+
+export interface Actions {
+  play(): void;
+  step(): void;
+  restart(): void;
+  undo(): void;
+  redo(): void;
+  set(parameters: Record<string, unknown>, done: boolean): void;
+  drag(perplexity: number): void;
+  color(by: string): void;
+  mode(mode: Mode): void;
+  fit(): void;
+  search(text: string): void;
+  selectFound(): void;
+  clear(): void;
+  invert(): void;
+  label(text: string): void;
+  embed(): void;
+  leave(): void;
+  pin(): void;
+  export(what: string, format: string | null): void;
+  code(): Promise<string>;
+  theme(): void;
+}
+
+const MODELS: [string, string][] = [
+  ["tsne", "t-SNE"],
+  ["ssne", "s-SNE (Gaussian kernel)"],
+  ["ee", "Elastic embedding"],
+];
+const EXPORTS: [string, string][] = [
+  ["map csv", "Map, CSV"],
+  ["map parquet", "Map, Parquet"],
+  ["map h5ad", "Map, H5AD"],
+  ["rows csv", "Selected rows, CSV"],
+  ["rows parquet", "Selected rows, Parquet"],
+  ["rows h5ad", "Selected rows, H5AD"],
+  ["labels csv", "Labels, CSV"],
+  ["picture png", "Picture, PNG"],
+  ["picture svg", "Picture, SVG"],
+  ["picture pdf", "Picture, PDF"],
+  ["code", "Python code"],
+  ["session", "Session, to go on later"],
+];
+
+export class Panel {
+  readonly element: HTMLElement;
+  readonly toolbar: HTMLElement;
+  readonly legend = h("div", { className: "ck-legend" });
+  readonly selection = h("div", {});
+  readonly point = h("div", { className: "ck-neighbors", "aria-live": "polite" });
+  private status = h("p", { className: "ck-status", role: "status" });
+  private title = h("h1", {}, "closeknit explorer");
+  private numbers = h("dl", { className: "ck-numbers" });
+  private hits = h("p", { className: "ck-hint", role: "status" });
+  private modes: Record<Mode, HTMLButtonElement>;
+  private buttons;
+  private sliders;
+  private model;
+  private colors;
+  private sigma = "";
+  private columns = "";
+
+  constructor(
+    private actions: Actions,
+    chart: HTMLElement,
+  ) {
+    this.buttons = {
+      play: button("Play", "Optimise the map (space)", actions.play, "▶"),
+      step: button("Step", "Do one iteration (.)", actions.step, "⏵|"),
+      restart: button("Restart", "Begin again at the start (R)", actions.restart, "⟲"),
+      undo: button("Undo", "Take back the last change (U)", actions.undo, "↶"),
+      redo: button("Redo", "Do again what was undone", actions.redo, "↷"),
+      embed: button("Embed alone", "Make a map of the selected points alone", actions.embed),
+      leave: button("Back to all points", "Leave the map of the selection", actions.leave),
+      clear: button("Clear", "Select nothing (Escape)", actions.clear),
+      invert: button("Invert", "Select the others instead", actions.invert),
+      pin: button("Pin this map", "Keep a copy beside the moving map", actions.pin),
+    };
+    this.modes = {
+      pan: button("Move", "Drag to move the map (P)", () => actions.mode("pan"), "✥"),
+      lasso: button("Lasso", "Draw around points to select them (L)", () => actions.mode("lasso"), "⟟"),
+      box: button("Box", "Select with a box; keys: arrows and Enter (B)", () => actions.mode("box"), "▭"),
+    };
+    this.showMode("pan");
+    this.sliders = this.makeSliders();
+    this.model = select("Model", MODELS, (model) => actions.set({ model }, true));
+    this.colors = select("Colour by", [["", "one colour"]], (by) => actions.color(by));
+    this.toolbar = this.makeToolbar();
+    this.element = h("aside", { className: "ck-panel", "aria-label": "Controls" }, ...this.sections(chart));
+  }
+
+  private makeSliders() {
+    const { set, drag } = this.actions;
+    return {
+      perplexity: slider(
+        "Perplexity",
+        "How many neighbours each point has, in effect.",
+        2,
+        100,
+        (value) => `${shown(value, 3)} neighbours${this.sigma}`,
+        (perplexity, done) => {
+          drag(perplexity);
+          set({ perplexity }, done);
+        },
+      ),
+      lam: slider(
+        "Exaggeration",
+        "How much stronger attraction is than repulsion (1/λ): more draws clusters together.",
+        0.1,
+        12,
+        (value) => `× ${shown(value, 2)}`,
+        (value, done) => set({ lam: 1 / value }, done),
+      ),
+      dof: slider(
+        "Degrees of freedom",
+        "Tails of the kernel on the map: fewer let clusters fall apart into finer ones. t-SNE only.",
+        0.2,
+        10,
+        (value) => shown(value, 2),
+        (dof, done) => set({ dof }, done),
+      ),
+    };
+  }
+
+  private makeToolbar(): HTMLElement {
+    const { play, step, restart, undo, redo } = this.buttons;
+    const { pan, lasso, box } = this.modes;
+    const fit = button("Fit", "Show the whole map (F)", this.actions.fit, "⤢");
+    const theme = button("Theme", "Light or dark", this.actions.theme, "◐");
+    const group = (label: string, ...items: Node[]) =>
+      h("div", { className: "ck-group", role: "group", "aria-label": label }, ...items);
+    return h(
+      "div",
+      { className: "ck-toolbar", role: "toolbar", "aria-label": "Map" },
+      group("Optimisation", play, step, restart),
+      group("History", undo, redo),
+      group("Pointer", pan, lasso, box, fit),
+      group("View", theme),
+    );
+  }
+
+  private sections(chart: HTMLElement): Node[] {
+    const { embed, leave, clear, invert, pin } = this.buttons;
+    const { perplexity, lam, dof } = this.sliders;
+    return [
+      h("header", {}, this.title, this.status),
+      section("Parameters", true, perplexity.element, lam.element, dof.element, this.model.element),
+      section("Progress", true, this.numbers, chart),
+      section("Colours", true, this.colors.element, this.legend),
+      section("Find", false, this.makeSearch(), this.hits),
+      section(
+        "Selection",
+        true,
+        h("div", { className: "ck-row" }, clear, invert, embed, leave),
+        this.makeNaming(),
+        this.point,
+        this.selection,
+      ),
+      section(
+        "Compare",
+        false,
+        h("p", { className: "ck-hint" }, "Pin the map, then change its parameters: both stay side by side, with one selection. Colour by “neighbours changed” to see where they differ."),
+        h("div", { className: "ck-row" }, pin),
+      ),
+      section("Export", false, ...this.makeExports()),
+      h("p", { className: "ck-hint" }, "On the map: arrows move, + and − zoom, F fits, space plays, L, B and P choose what the pointer does."),
+    ];
+  }
+
+  private makeSearch(): HTMLElement {
+    const id = unique("search");
+    const input = h("input", { type: "search", id, maxLength: 200 });
+    const submit = (event: Event) => {
+      event.preventDefault();
+      this.actions.search(input.value.trim());
+    };
+    return h(
+      "form",
+      { className: "ck-field", onsubmit: submit },
+      h("label", { htmlFor: id }, "Name or label contains"),
+      h(
+        "div",
+        { className: "ck-row" },
+        input,
+        h("button", { type: "submit" }, "Find"),
+        button("Select", "Select what was found", this.actions.selectFound),
+      ),
+    );
+  }
+
+  private makeNaming(): HTMLElement {
+    const id = unique("name");
+    const input = h("input", { type: "text", id, maxLength: 200 });
+    const submit = (event: Event) => {
+      event.preventDefault();
+      if (input.value.trim()) this.actions.label(input.value.trim());
+      input.value = "";
+    };
+    return h(
+      "form",
+      { className: "ck-field", onsubmit: submit },
+      h("label", { htmlFor: id }, "Name the selection"),
+      h("div", { className: "ck-row" }, input, h("button", { type: "submit" }, "Name")),
+    );
+  }
+
+  private makeExports(): Node[] {
+    const what = select("File", EXPORTS, () => {});
+    const code = h("pre", { className: "ck-code", tabIndex: 0, hidden: true });
+    const go = () => {
+      const [name, format = null] = what.input.value.split(" ");
+      this.actions.export(name, format);
+    };
+    const show = async () => {
+      code.textContent = await this.actions.code();
+      code.hidden = false;
+    };
+    return [
+      what.element,
+      h(
+        "div",
+        { className: "ck-row" },
+        button("Download", "Save the file", go),
+        button("Show code", "The Python code that makes this map again", show),
+      ),
+      code,
+    ];
+  }
+
+  // What is shown -------------------------------------------------------------------------------
+
+  show(state: Header): void {
+    const { parameters, playing } = state;
+    this.title.textContent = state.title || "closeknit explorer";
+    const { perplexity, lam, dof } = this.sliders;
+    perplexity.range(Math.min(2, state.max_perplexity / 2), state.max_perplexity);
+    perplexity.set(parameters.perplexity);
+    lam.set(1 / parameters.lam);
+    dof.set(parameters.dof);
+    dof.input.disabled = parameters.model !== "tsne";
+    this.model.input.value = parameters.model;
+    const { play, undo, redo, embed, leave, clear, invert, pin } = this.buttons;
+    play.querySelector(".ck-text")!.textContent = playing ? "Pause" : "Play";
+    play.querySelector(".ck-icon")!.textContent = playing ? "❚❚" : "▶";
+    undo.disabled = !state.undo;
+    redo.disabled = !state.redo;
+    embed.disabled = state.selected < 10;
+    clear.disabled = invert.disabled = !state.selected;
+    leave.hidden = !state.depth;
+    pin.textContent = state.pinned ? "Unpin" : "Pin this map";
+    this.say(statusOf(state), state.stage === "failed");
+    this.showColumns(state);
+  }
+
+  private showColumns(state: Header): void {
+    const options: [string, string][] = [
+      ["", "one colour"],
+      ...(state.columns as string[]).slice(0, state.labels).map(column),
+      ["sigma", "bandwidth σ (how far neighbours are)"],
+      ["trust:kept", "trust: neighbours kept"],
+      ["trust:divergence", "trust: term of the divergence"],
+      ...(state.pinned ? [["trust:changed", "neighbours changed since the pin"] as [string, string]] : []),
+      ...(state.columns as string[]).slice(state.labels).map(column),
+    ];
+    const key = JSON.stringify(options);
+    if (key === this.columns) return;
+    const first = !this.columns;
+    this.columns = key;
+    fill(this.colors.input, options);
+    if (first && state.labels) this.chooseColor(options[1][0]);
+  }
+
+  chooseColor(by: string): void {
+    this.colors.input.value = by;
+    this.actions.color(by);
+  }
+
+  showMode(mode: Mode): void {
+    for (const [name, item] of Object.entries(this.modes)) {
+      item.setAttribute("aria-pressed", String(name === mode));
+    }
+  }
+
+  showSigma(value: number): void {
+    this.sigma = `, median σ ${shown(value, 3)}`;
+  }
+
+  showNumbers(frame: Header, rate: number): void {
+    const kept = frame.kept === null ? "–" : `${shown(100 * frame.kept, 3)} %`;
+    const rows: [string, string, string][] = [
+      ["Iteration", shown(frame.iteration), "Steps of the optimisation since the start"],
+      frame.divergence === null && frame.objective !== null
+        ? ["Objective", shown(frame.objective), "What is made small: attraction plus λ times repulsion"]
+        : ["Divergence", `${shown(frame.divergence)} nats`, "KL(P‖Q): how much the map differs from the data's neighbourhoods"],
+      ["Neighbours kept", kept, "Of the 15 nearest neighbours, how many are nearest on the map"],
+      ["Frames", rate ? `${shown(rate, 2)} per second` : "–", "Maps received per second"],
+    ];
+    replace(this.numbers, ...rows.flatMap(([name, value, hint]) => [h("dt", { title: hint }, name), h("dd", {}, value)]));
+  }
+
+  showFound(total: number | null, names: string[]): void {
+    const some = names.slice(0, 8).join(", ") + (names.length > 8 ? ", …" : "");
+    this.hits.textContent = total === null ? "" : total ? `${shown(total)} found: ${some}` : "Nothing found.";
+  }
+
+  say(words: string, alarming = false): void {
+    this.status.textContent = words;
+    this.status.classList.toggle("ck-alarm", alarming);
+  }
+}
+
+const column = (name: string): [string, string] => [`column:${name}`, name];
+
+function statusOf(state: Header): string {
+  const points = `${shown(state.n_points)} points`;
+  const share = state.progress ? ` (${Math.round(100 * state.progress)} %)` : "";
+  const words: Record<string, string> = {
+    waiting: "waiting",
+    "searching for neighbours": `searching for neighbours${share}`,
+    "building the graph": "building the graph",
+    running: "optimising",
+    paused: "paused",
+    settled: "settled",
+    failed: `failed: ${state.error}`,
+  };
+  return `${points}, ${words[state.stage] ?? state.stage}`;
+}

@@ -1,0 +1,384 @@
+// One map on the screen: points, lines to neighbours, and what hands and keys do to it.
+
+import { Camera } from "./camera";
+import { h } from "./dom";
+import { inside, nearest, pointAt, type Positions } from "./positions";
+import { makeRenderer, pointSize, type Renderer } from "./renderer";
+
+export type Mode = "pan" | "lasso" | "box";
+
+export interface ViewEvents {
+  onHover(index: number, x: number, y: number): void;
+  onPick(index: number): void;
+  onSelect(selected: Uint8Array, add: boolean): void;
+  onKey(key: string): boolean;
+}
+
+interface Lines {
+  from: number;
+  to: Uint32Array;
+  affinities: number[];
+}
+
+const REACH = 14; // pixels around a pointer in which a point is meant
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+export class MapView {
+  readonly element: HTMLElement;
+  readonly camera = new Camera();
+  positions: Positions | null = null;
+  mode: Mode = "pan";
+  private renderer: Renderer;
+  private overlay: HTMLCanvasElement;
+  private lines: Lines | null = null;
+  private marked = -1;
+  private found: Uint32Array | null = null;
+  private outline: [number, number][] = [];
+  private cursor: [number, number] | null = null;
+  private corner: [number, number] | null = null;
+  private pointers = new Map<number, [number, number]>();
+  private dragged = 0;
+  private drawing = false;
+  private began = 0;
+  private pace = 50; // milliseconds between frames
+  private arrived = 0;
+  private fitScale = 1;
+  private onDrawn: (() => void) | null = null;
+  private watcher: ResizeObserver;
+
+  constructor(
+    label: string,
+    private events: ViewEvents,
+  ) {
+    const canvas = h("canvas", { className: "ck-points", "aria-hidden": "true" });
+    this.overlay = h("canvas", { className: "ck-overlay", tabIndex: 0, role: "application" });
+    this.overlay.setAttribute("aria-label", label);
+    this.element = h("div", { className: "ck-map" }, canvas, this.overlay);
+    this.renderer = makeRenderer(canvas);
+    this.element.dataset.renderer = this.renderer.kind;
+    this.listen();
+    this.watcher = new ResizeObserver(() => this.resize());
+    this.watcher.observe(this.element);
+  }
+
+  /** Take a new map, towards which points move; `drawn` is called once it is on the screen. */
+  show(positions: Positions, drawn?: () => void): void {
+    const now = performance.now();
+    const others = this.positions?.count !== positions.count;
+    if (this.arrived && !others) {
+      this.pace = Math.min(Math.max(0.7 * this.pace + 0.3 * (now - this.arrived), 16), 600);
+    }
+    this.arrived = this.began = now;
+    this.positions = positions;
+    this.renderer.setPositions(positions);
+    if (others) {
+      this.lines = this.found = null;
+      this.marked = -1;
+      this.camera.follows = true;
+    }
+    if (this.camera.follows && (others || calm.matches)) this.camera.fit(positions.box);
+    this.onDrawn = drawn ?? null;
+    this.redraw();
+  }
+
+  paint(colors: Uint8Array): void {
+    this.renderer.setColors(colors);
+    this.redraw();
+  }
+
+  setLines(lines: Lines | null): void {
+    this.lines = lines;
+    this.redraw();
+  }
+
+  mark(index: number): void {
+    if (this.marked !== index) {
+      this.marked = index;
+      this.redraw();
+    }
+  }
+
+  setFound(found: Uint32Array | null): void {
+    this.found = found;
+    this.redraw();
+  }
+
+  fit(): void {
+    this.camera.follows = true;
+    if (this.positions) this.camera.fit(this.positions.box);
+    this.redraw();
+  }
+
+  setMode(mode: Mode): void {
+    this.mode = mode;
+    this.cursor = this.corner = null;
+    this.overlay.style.cursor = mode === "pan" ? "grab" : "crosshair";
+    this.redraw();
+  }
+
+  focus(): void {
+    this.overlay.focus();
+  }
+
+  dispose(): void {
+    this.watcher.disconnect();
+    this.renderer.dispose();
+  }
+
+  redraw(): void {
+    if (this.drawing) return;
+    this.drawing = true;
+    requestAnimationFrame(() => this.draw());
+  }
+
+  private draw(): void {
+    this.drawing = false;
+    const positions = this.positions;
+    if (!positions) return;
+    const spent = (performance.now() - this.began) / this.pace;
+    const share = calm.matches ? 1 : Math.min(1, spent);
+    const arrived = !this.camera.follows || this.camera.fit(positions.box, calm.matches ? 1 : 0.15);
+    this.fitScale = this.scaleToFit(positions);
+    this.renderer.draw(this.camera, share, pointSize(positions.count, this.camera, this.fitScale));
+    this.drawOverlay(positions);
+    const drawn = this.onDrawn;
+    this.onDrawn = null;
+    drawn?.();
+    if (share < 1 || !arrived) this.redraw();
+  }
+
+  private scaleToFit({ box }: Positions): number {
+    const [w, hgt] = [box.high[0] - box.low[0] || 1, box.high[1] - box.low[1] || 1];
+    return 0.92 * Math.min(this.camera.width / w, this.camera.height / hgt);
+  }
+
+  private drawOverlay(positions: Positions): void {
+    const context = this.overlay.getContext("2d")!;
+    const ratio = this.overlay.width / this.camera.width;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, this.camera.width, this.camera.height);
+    const style = getComputedStyle(this.element);
+    const ink = style.getPropertyValue("--ck-ink");
+    const accent = style.getPropertyValue("--ck-accent");
+    const at = (index: number) => this.camera.toScreen(...pointAt(positions, index));
+    if (this.lines && this.lines.from < positions.count) {
+      const start = at(this.lines.from);
+      const most = Math.max(...this.lines.affinities, 1e-12);
+      context.strokeStyle = accent;
+      this.lines.to.forEach((to, i) => {
+        const share = this.lines!.affinities[i] / most;
+        context.globalAlpha = 0.15 + 0.75 * share;
+        context.lineWidth = 0.5 + 2 * share;
+        context.beginPath();
+        context.moveTo(...start);
+        context.lineTo(...at(to));
+        context.stroke();
+      });
+      context.globalAlpha = 1;
+      ring(context, start, 6, accent);
+    }
+    this.found?.forEach((index) => index < positions.count && ring(context, at(index), 5, ink));
+    if (this.marked >= 0 && this.marked < positions.count) ring(context, at(this.marked), 7, ink);
+    if (this.outline.length > 1) outline(context, this.outline, accent);
+    if (this.cursor) {
+      cross(context, this.cursor, accent);
+      if (this.corner) outline(context, rectangle(this.corner, this.cursor), accent);
+    }
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.element;
+    if (!clientWidth || !clientHeight) return;
+    const ratio = Math.min(window.devicePixelRatio || 1, 2);
+    this.camera.width = clientWidth;
+    this.camera.height = clientHeight;
+    const [width, height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
+    this.renderer.resize(width, height);
+    this.overlay.width = width;
+    this.overlay.height = height;
+    if (this.camera.follows && this.positions) this.camera.fit(this.positions.box);
+    this.redraw();
+  }
+
+  // Hands and keys ------------------------------------------------------------------------------
+
+  private listen(): void {
+    const on = <K extends keyof HTMLElementEventMap>(
+      name: K,
+      act: (event: HTMLElementEventMap[K]) => void,
+      options?: AddEventListenerOptions,
+    ) => this.overlay.addEventListener(name, act, options);
+    on("pointerdown", (event) => this.press(event));
+    on("pointermove", (event) => this.move(event));
+    on("pointerup", (event) => this.release(event));
+    on("pointercancel", (event) => this.release(event));
+    on("pointerleave", () => this.events.onHover(-1, 0, 0));
+    on("dblclick", () => this.fit());
+    on("keydown", (event) => this.key(event));
+    on("wheel", (event) => this.wheel(event), { passive: false });
+  }
+
+  private place(event: MouseEvent): [number, number] {
+    const box = this.overlay.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  private selecting(event: MouseEvent): boolean {
+    return this.mode !== "pan" || event.shiftKey;
+  }
+
+  private press(event: PointerEvent): void {
+    this.overlay.focus();
+    this.overlay.setPointerCapture(event.pointerId);
+    this.pointers.set(event.pointerId, this.place(event));
+    this.dragged = 0;
+    this.outline = this.selecting(event) && this.pointers.size === 1 ? [this.place(event)] : [];
+  }
+
+  private move(event: PointerEvent): void {
+    const here = this.place(event);
+    const last = this.pointers.get(event.pointerId);
+    if (!last) {
+      this.hover(here);
+      return;
+    }
+    const [dx, dy] = [here[0] - last[0], here[1] - last[1]];
+    this.dragged += Math.abs(dx) + Math.abs(dy);
+    if (this.outline.length) {
+      if (this.mode === "box") this.outline = rectangle(this.outline[0], here);
+      else this.outline.push(here);
+    } else if (this.pointers.size === 2) {
+      this.pinch(event.pointerId, here);
+    } else {
+      this.camera.pan(dx, dy);
+    }
+    this.pointers.set(event.pointerId, here);
+    this.redraw();
+  }
+
+  private pinch(moved: number, here: [number, number]): void {
+    const [other] = [...this.pointers].filter(([id]) => id !== moved).map(([, place]) => place);
+    const last = this.pointers.get(moved)!;
+    const length = (a: [number, number]) => Math.hypot(a[0] - other[0], a[1] - other[1]) || 1;
+    this.camera.zoom(length(here) / length(last), (here[0] + other[0]) / 2, (here[1] + other[1]) / 2);
+  }
+
+  private release(event: PointerEvent): void {
+    const place = this.place(event);
+    this.pointers.delete(event.pointerId);
+    const polygon = this.outline;
+    this.outline = [];
+    if (this.dragged < 4) {
+      this.events.onPick(this.pick(place));
+    } else if (polygon.length > 2) {
+      this.select(polygon, event.ctrlKey || event.metaKey);
+    }
+    this.redraw();
+  }
+
+  private select(polygon: [number, number][], add: boolean): void {
+    if (!this.positions) return;
+    const corners = polygon.map(([x, y]) => this.camera.toMap(x, y));
+    this.events.onSelect(inside(this.positions, corners), add);
+  }
+
+  private pick([x, y]: [number, number]): number {
+    if (!this.positions) return -1;
+    return nearest(this.positions, ...this.camera.toMap(x, y), REACH / this.camera.scale);
+  }
+
+  private hover(place: [number, number]): void {
+    this.events.onHover(this.pick(place), ...place);
+  }
+
+  private wheel(event: WheelEvent): void {
+    event.preventDefault();
+    this.camera.zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015)), ...this.place(event));
+    this.redraw();
+  }
+
+  private key(event: KeyboardEvent): void {
+    const arrows: Record<string, [number, number]> = {
+      ArrowLeft: [-1, 0],
+      ArrowRight: [1, 0],
+      ArrowUp: [0, -1],
+      ArrowDown: [0, 1],
+    };
+    const arrow = arrows[event.key];
+    if (arrow && this.mode === "pan") {
+      this.camera.pan(-40 * arrow[0], -40 * arrow[1]);
+    } else if (arrow) {
+      this.steer(arrow, event.shiftKey ? 4 : 20);
+    } else if (event.key === "Enter" && this.mode === "pan") {
+      this.events.onPick(this.pick([this.camera.width / 2, this.camera.height / 2]));
+    } else if (event.key === "Enter") {
+      this.setCorner(event.ctrlKey || event.metaKey);
+    } else if (event.key === "+" || event.key === "=") this.camera.zoom(1.25);
+    else if (event.key === "-") this.camera.zoom(0.8);
+    else if (event.key === "f" || event.key === "0") this.fit();
+    else if (event.key === "Escape" && this.corner) this.corner = null;
+    else if (!this.events.onKey(event.key)) return;
+    event.preventDefault();
+    this.redraw();
+  }
+
+  /** Move the cross with which keys draw a box. */
+  private steer([dx, dy]: [number, number], step: number): void {
+    const [x, y] = this.cursor ?? [this.camera.width / 2, this.camera.height / 2];
+    this.cursor = [
+      Math.min(Math.max(x + step * dx, 0), this.camera.width),
+      Math.min(Math.max(y + step * dy, 0), this.camera.height),
+    ];
+    this.hover(this.cursor);
+  }
+
+  private setCorner(add: boolean): void {
+    this.cursor ??= [this.camera.width / 2, this.camera.height / 2];
+    if (!this.corner) {
+      this.corner = this.cursor;
+      return;
+    }
+    this.select(rectangle(this.corner, this.cursor), add);
+    this.corner = null;
+  }
+}
+
+function rectangle([x, y]: [number, number], [u, v]: [number, number]): [number, number][] {
+  return [
+    [x, y],
+    [u, y],
+    [u, v],
+    [x, v],
+  ];
+}
+
+function ring(c: CanvasRenderingContext2D, [x, y]: [number, number], r: number, color: string): void {
+  c.strokeStyle = color;
+  c.lineWidth = 1.5;
+  c.beginPath();
+  c.arc(x, y, r, 0, 2 * Math.PI);
+  c.stroke();
+}
+
+function cross(c: CanvasRenderingContext2D, [x, y]: [number, number], color: string): void {
+  c.strokeStyle = color;
+  c.lineWidth = 1.5;
+  c.beginPath();
+  c.moveTo(x - 9, y);
+  c.lineTo(x + 9, y);
+  c.moveTo(x, y - 9);
+  c.lineTo(x, y + 9);
+  c.stroke();
+}
+
+function outline(c: CanvasRenderingContext2D, polygon: [number, number][], color: string): void {
+  c.strokeStyle = c.fillStyle = color;
+  c.lineWidth = 1.5;
+  c.beginPath();
+  polygon.forEach((place, i) => (i ? c.lineTo(...place) : c.moveTo(...place)));
+  c.closePath();
+  c.globalAlpha = 0.12;
+  c.fill();
+  c.globalAlpha = 1;
+  c.stroke();
+}
