@@ -2,7 +2,8 @@
 
 ::
 
-    app ──► demo, embed, affinities, sparsify, cluster, segment, reproduce, info: one module each
+    app ──► demo, embed, affinities, sparsify, cluster, segment, explore, reproduce, info:
+            one module each
             command        a class whose fields are options; warnings, progress and the summary
             data           what commands read      neighborhood   perplexity and neighbours
             outputs        what they write         fitting        embeddings fitted and described

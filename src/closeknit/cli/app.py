@@ -12,6 +12,7 @@ from closeknit.cli.cluster import Cluster
 from closeknit.cli.command import function_of
 from closeknit.cli.demo import Demo
 from closeknit.cli.embed import Embed
+from closeknit.cli.explore import Explore
 from closeknit.cli.info import Info
 from closeknit.cli.reproduce import Reproduce
 from closeknit.cli.segment import Segment
@@ -47,7 +48,7 @@ def _closeknit(version: Annotated[bool, _VERSION] = False) -> None:
     pass
 
 
-for _command in (Demo, Embed, Affinities, Sparsify, Cluster, Segment, Reproduce, Info):
+for _command in (Demo, Embed, Affinities, Sparsify, Cluster, Segment, Explore, Reproduce, Info):
     _help, _, _examples = cleandoc(_command.__doc__ or "").partition("\n\nExamples\n--------\n")
     _add = app.command(_command.__name__.lower(), help=_help, epilog=f"Examples:\n\n{_examples}")
     _add(function_of(_command))

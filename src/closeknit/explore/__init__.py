@@ -7,7 +7,7 @@
            └─ Engine            parameters in, frames out, in a thread (engine.py, trust.py)
       └─ Channel                one viewer: requests and frames (requests.py, frames.py)
            ├─ serve(session)    … over a websocket of this machine (server.py, security.py)
-           └─ widget(session)   … over a notebook's own connection (widget.py)
+           └─ widget(session)   … over a notebook's own connection (notebook.py)
 
 ``pip install "closeknit[explore]"`` brings what the last two need.
 """
@@ -90,8 +90,8 @@ def serve(session: Session, **options: Any) -> None:
 
 
 def widget(session: Session) -> Any:
-    """Make a notebook widget of a session; see :mod:`closeknit.explore.widget`."""
-    from closeknit.explore.widget import make_widget
+    """Make a notebook widget of a session; see :mod:`closeknit.explore.notebook`."""
+    from closeknit.explore.notebook import make_widget
 
     return make_widget(session)
 

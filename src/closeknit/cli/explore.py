@@ -1,0 +1,81 @@
+"""``closeknit explore``: drag the perplexity and watch the map follow, in the browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from closeknit.cli.command import option
+from closeknit.cli.data import DataCommand
+from closeknit.cli.neighborhood import PerplexityCommand
+from closeknit.progress import report
+
+__all__ = ["Explore"]
+
+_PAGE = "Page"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explore(PerplexityCommand, DataCommand):
+    """Explore a map of INPUT in the browser: sliders for its parameters, and the map is alive.
+
+    INPUT may also be a saved model, or a session that the explorer saved (.closeknit).
+
+    Only this machine can reach the page, and only by the address that is printed. Ctrl-C ends it.
+
+    Examples
+    --------
+    closeknit explore cells.csv --label kind
+
+    closeknit explore cells.h5ad --perplexity 50 --no-open --port 8000
+
+    closeknit explore session.closeknit
+    """
+
+    max_perplexity: float | None = option(
+        "The largest perplexity offered; neighbours are searched once, for this one.",
+        "Affinities",
+        shown="100, or 50 beyond 100,000 rows",
+        metavar="NUMBER",
+        min=1.0,
+    )
+    metric: str = option(
+        "euclidean, cosine, or any other of scikit-learn's.", "Affinities", default="euclidean"
+    )
+    port: int = option("The port; 0 takes any that is free.", _PAGE, default=0, min=0, max=65535)
+    host: str = option(
+        "The address to serve on; others than this machine's own can be reached by others.",
+        _PAGE,
+        default="127.0.0.1",
+    )
+    open_page: bool = option(
+        "Whether to open the page in the browser.", _PAGE, flags="--open/--no-open", default=True
+    )
+
+    def run(self) -> None:
+        """See `Command`."""
+        from closeknit.explore import Parameters, open_file, serve
+
+        perplexity = self.single_perplexity("the explorer")
+        with self.stages():
+            report("reading")
+            reading: dict[str, Any] = {"labels": self.label, "ids": self.ids, **self.reading}
+            reading["missing"] = self.missing.value
+            session = open_file(
+                self.path,
+                reading={} if self.path.suffix.lower() == ".closeknit" else reading,
+                **self._options(Parameters(perplexity=perplexity)),
+            )
+        serve(session, host=self.host, port=self.port, browse=self.open_page)
+
+    def _options(self, parameters: Any) -> dict[str, Any]:
+        """What the session takes; models and sessions bring their own parameters."""
+        if self.path.suffix.lower() == ".closeknit":
+            return {"n_jobs": self.n_jobs}
+        return {
+            "parameters": parameters,
+            "max_perplexity": self.max_perplexity,
+            "metric": self.metric,
+            "n_jobs": self.n_jobs,
+            "random_state": self.seed,
+        }
