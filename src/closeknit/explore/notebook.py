@@ -33,10 +33,10 @@ def make_widget(session: Session) -> Any:
     >>> make_widget(session).session is session
     True
     """
-    anywidget = require("anywidget", "explore", "notebook widgets need anywidget")
+    base: Any = require("anywidget", "explore", "notebook widgets need anywidget").AnyWidget
     static = files("closeknit.explore").joinpath("static")
 
-    class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[misc]
+    class ExplorerWidget(base):
         """A session in a cell of a notebook."""
 
         _esm = static.joinpath("widget.js").read_text("utf-8")
