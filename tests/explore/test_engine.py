@@ -46,6 +46,7 @@ def test_new_parameters_go_on_from_the_map(engine, digits):
     engine.play()
     assert settled(engine)
     before, number = engine.positions, engine.frame.iteration
+    engine.pause()
     engine.set(Parameters(perplexity=10.0))
     engine.step(3)
     assert engine.wait(lambda: engine.frame.iteration == number + 3)
@@ -53,6 +54,14 @@ def test_new_parameters_go_on_from_the_map(engine, digits):
     assert 0.0 < moved.max() < np.ptp(before)
     perplexities = [np.exp(entropy(engine.affinities[i].data)) for i in range(5)]
     np.testing.assert_allclose(perplexities, 10.0, rtol=1e-8)
+
+
+def test_a_settled_map_follows_new_parameters_by_itself(engine):
+    engine.play()
+    assert settled(engine)
+    count = engine.frame.iteration
+    engine.set(Parameters(perplexity=10.0))
+    assert engine.wait(lambda: engine.frame.iteration > count)
 
 
 def test_neighbors_are_searched_once(engine, monkeypatch):
@@ -90,6 +99,7 @@ def test_another_model_takes_the_map_at_its_own_scale(engine):
     engine.play()
     assert settled(engine)
     wide, count = np.ptp(engine.positions), engine.frame.iteration
+    engine.pause()
     engine.set(Parameters("ssne"))
     engine.step()
     assert engine.wait(lambda: engine.frame.iteration == count + 1)

@@ -196,7 +196,7 @@ class Engine:
     def pause(self) -> None:
         """Hold the map where it is."""
         with self._wake:
-            self.playing, self._steps = False, 0
+            self.playing, self.settled, self._steps = False, False, 0
         self._tell()
 
     def step(self, count: int = 1) -> None:
@@ -221,6 +221,7 @@ class Engine:
         with self._wake:
             if parameters == self.parameters:
                 return
+            self.playing = self.playing or self.settled  # a map at rest follows, a held one waits
             self.parameters, self.settled, self._endless = parameters, False, False
         self._tell()
 
