@@ -12,6 +12,7 @@ import type { Header, Transport } from "./protocol";
 import { showSelection } from "./selection";
 import { MapView, type Mode, type ViewEvents } from "./view";
 
+const dark = matchMedia("(prefers-color-scheme: dark)");
 const TRUST_EVERY = 1500; // milliseconds between two looks at which parts to believe
 
 export class App {
@@ -51,10 +52,14 @@ export class App {
         this.panel.element,
       ),
     );
-    this.applyTheme();
+    this.showTheme();
+    dark.addEventListener("change", this.followSystem);
   }
 
+  private followSystem = () => this.showTheme();
+
   dispose(): void {
+    dark.removeEventListener("change", this.followSystem);
     this.client.close();
     this.view.dispose();
     this.pinned?.dispose();
@@ -372,24 +377,27 @@ export class App {
   }
 
   private toggleTheme(): void {
-    const dark = getComputedStyle(this.element).colorScheme.includes("dark");
-    this.element.dataset.theme = dark ? "light" : "dark";
+    const theme = this.element.dataset.theme === "dark" ? "light" : "dark";
     try {
-      localStorage.setItem("closeknit-theme", this.element.dataset.theme);
+      localStorage.setItem("closeknit-theme", theme);
     } catch {
       // It is forgotten, then.
     }
-    this.view.redraw();
-    this.chart.draw();
+    this.showTheme(theme);
   }
 
-  private applyTheme(): void {
+  /** Light or dark as the user chose here, or else as the system has it. */
+  private showTheme(chosen?: string): void {
+    let theme = chosen ?? null;
     try {
-      const theme = localStorage.getItem("closeknit-theme");
-      if (theme) this.element.dataset.theme = theme;
+      theme ??= localStorage.getItem("closeknit-theme");
     } catch {
-      // As the system has it.
+      // Nothing is remembered here.
     }
+    this.element.dataset.theme = theme ?? (dark.matches ? "dark" : "light");
+    this.view.redraw();
+    this.pinned?.redraw();
+    this.chart.draw();
   }
 }
 

@@ -48,14 +48,15 @@ def playwright():
         yield found
 
 
-@pytest.fixture(scope="module", params=["webgl", "canvas"])
+@pytest.fixture(scope="module")
 def browser(request, playwright):
+    graphics = getattr(request, "param", "webgl")
     names = ("chromium", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)), None)
     if path is None:
         lacking(f"there is no browser: none of {', '.join(names)} is on the PATH")
-    made = playwright.chromium.launch(executable_path=path, args=[*FLAGS, *GRAPHICS[request.param]])
-    made.graphics = request.param
+    made = playwright.chromium.launch(executable_path=path, args=[*FLAGS, *GRAPHICS[graphics]])
+    made.graphics = graphics
     yield made
     made.close()
 
@@ -124,6 +125,7 @@ def lasso(page, share=1.0):
     page.mouse.up()
 
 
+@pytest.mark.parametrize("browser", ["webgl", "canvas"], indirect=True)
 def test_a_visit(page, browser, tmp_path):
     """Load, look, drag, select, name, embed, compare, export, undo, reload: the whole way."""
     assert page.locator(".ck-map").get_attribute("data-renderer") == browser.graphics
