@@ -275,16 +275,14 @@ def test_names_from_files_stay_text(site):
 
 def test_a_page_sees_the_map_move(site):
     with site.socket() as socket:
-        seen = []
-        while len(seen) < 5:
+        socket.send(pack({"type": "restart", "id": 1}))
+        seen = set()
+        while len(seen) < 4:
             header, payload = unpack(socket.recv(timeout=30))
             if header["type"] == "frame":
-                seen.append(header["iteration"])
+                seen.add(header["iteration"])
                 assert len(payload) in (300 * 4, 300 * 8)
                 socket.send(pack({"type": "ack", "frame": header["frame"]}))
-                if len(seen) == 2:
-                    socket.send(pack({"type": "restart", "id": 1}))
-    assert len(set(seen)) > 2
 
 
 def test_a_hundred_visits_leave_nothing_behind(site):
