@@ -34,6 +34,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "reference",
     "console",
+    "copied",
     "mathml",
     "printed",
     "run",
