@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -40,12 +41,15 @@ extensions = [
     "run",
 ]
 
-exclude_patterns = ["examples/data", "examples/README.rst", "_run", "_templates"]
+# Pages about stations that this version may lack.
+OPTIONAL = {"beyond.md": "closeknit.distributed", "explorer.md": "closeknit.explore"}
+exclude_patterns = [page for page, module in OPTIONAL.items() if not find_spec(module)]
+exclude_patterns += ["examples/data", "examples/README.rst", "_run", "_templates"]
 templates_path = ["_templates"]
 nitpicky = True
 # Attributes that several classes have; printouts that begin at a lower heading; classes that only
 # work behind a direction.
-suppress_warnings = ["ref.python", "myst.header"]
+suppress_warnings = ["ref.python", "myst.header", "toc.empty_glob", "toc.excluded"]
 nitpick_ignore_regex = [("py:class", r"closeknit\.minimize\..*Descent")]
 
 # -- Other projects --------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Pages that are kept elsewhere in the repository: printouts, and what lies at its root.
 
-They are copied into ``docs/benchmarks`` and ``docs/project`` when the site is built, with their links
+They are copied into ``docs/benchmarks`` and ``docs/project`` when the site is built, their links
 turned into links of the site.
 """
 

@@ -2,9 +2,47 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import closeknit
+
+INDEX = Path(__file__).parents[1] / "api" / "index.md"
+
+#: The stations, upstream first.
+STATIONS = """
+    neighbors affinities graphs repulsion objectives minimize embeddings apps quality plotting
+    datasets io io.anndata explore distributed experiments linalg kernels progress exceptions
+""".split()
+
+
+def write_index(app: Any) -> None:
+    """List the stations that this version has; one that is not known here is an error."""
+    if unknown := set(closeknit._NAMES) - {"cli", *STATIONS}:
+        raise ValueError(f"{INDEX.name} should list {unknown}; add them to STATIONS")
+    there = [name for name in STATIONS if find_spec(f"closeknit.{name}")]
+    text = f"""# Reference
+
+Every public name, station by station, upstream first. The most used ones are also names of the
+package itself: `closeknit.TSNE` is `closeknit.embeddings.TSNE`, and so on; their pages say so.
+
+```{{eval-rst}}
+.. currentmodule:: closeknit
+
+.. autosummary::
+   :toctree: generated
+   :nosignatures:
+
+   {"\n   ".join(there)}
+```
+
+The command line is described in [its own recording](../terminal.md) and by
+`closeknit COMMAND --help`.
+"""
+    INDEX.parent.mkdir(exist_ok=True)
+    if not INDEX.exists() or INDEX.read_text(encoding="utf-8") != text:
+        INDEX.write_text(text, encoding="utf-8")
 
 
 def skip(app: Any, what: str, name: str, member: Any, skipped: bool, options: Any) -> bool | None:
@@ -26,7 +64,8 @@ def resolve(app: Any, env: Any, node: Any, contents: Any) -> Any:
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Listen to autodoc and to references that Sphinx cannot resolve."""
+    """Write the index before autosummary reads it; listen to autodoc and to references."""
+    app.connect("builder-inited", write_index, priority=100)
     app.connect("autodoc-skip-member", skip)
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
