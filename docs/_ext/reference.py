@@ -11,10 +11,11 @@ import closeknit
 INDEX = Path(__file__).parents[1] / "api" / "index.md"
 
 #: The stations, upstream first.
-STATIONS = """
-    neighbors affinities graphs repulsion objectives minimize embeddings apps quality plotting
-    datasets io io.anndata explore distributed experiments linalg kernels progress exceptions
-""".split()
+STATIONS = (
+    *("neighbors", "affinities", "graphs", "repulsion", "objectives", "minimize", "embeddings"),
+    *("apps", "quality", "plotting", "datasets", "io", "io.anndata", "explore", "distributed"),
+    *("experiments", "linalg", "kernels", "progress", "exceptions"),
+)
 
 
 def write_index(app: Any) -> None:
@@ -22,6 +23,7 @@ def write_index(app: Any) -> None:
     if unknown := set(closeknit._NAMES) - {"cli", *STATIONS}:
         raise ValueError(f"{INDEX.name} should list {unknown}; add them to STATIONS")
     there = [name for name in STATIONS if find_spec(f"closeknit.{name}")]
+    listed = "\n   ".join(there)
     text = f"""# Reference
 
 Every public name, station by station, upstream first. The most used ones are also names of the
@@ -34,7 +36,7 @@ package itself: `closeknit.TSNE` is `closeknit.embeddings.TSNE`, and so on; thei
    :toctree: generated
    :nosignatures:
 
-   {"\n   ".join(there)}
+   {listed}
 ```
 
 The command line is described in [its own recording](../terminal.md) and by
