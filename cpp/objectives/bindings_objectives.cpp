@@ -6,9 +6,10 @@ namespace closeknit {
 namespace {
 
 template <class T>
-void require_matching(const Graph& graph, const Matrix<const T>& points) {
-  require(graph.is_square() && has_shape(points, graph.n_rows(), length(points, 1)) &&
-              length(points, 1) >= 1,
+void require_matching(const Graph& graph, const Matrix<const T>& from,
+                      const Matrix<const T>& points) {
+  require(has_shape(from, graph.n_rows(), length(points, 1)) &&
+              has_shape(points, graph.n_columns(), length(from, 1)) && length(points, 1) >= 1,
           "graph and positions do not match");
   graph.check_indices();
 }
@@ -17,30 +18,31 @@ template <class T>
 void bind_edges(nb::module_& m) {
   m.def(
       "sum_edges",
-      [](const Graph& graph, Matrix<const T> points, const KernelCode& code,
+      [](const Graph& graph, Matrix<const T> from, Matrix<const T> points, const KernelCode& code,
          Maybe<Matrix<double>> force, int n_jobs) {
-        require_matching(graph, points);
+        require_matching(graph, from, points);
         const Kernel kernel = make_kernel(code);
         const int d = static_cast<int>(length(points, 1));
-        require(has_shape(force, length(points), d), "force must be shaped as the positions");
+        require(has_shape(force, length(from), d), "force must be shaped as the positions");
         double* out = data_or_null(force);
         Work work(n_jobs);
         return graph.visit_values<T>([&](const auto& csr) {
-          return sum_edges(Edges{csr, points.data(), d}, kernel, out, work.pool);
+          return sum_edges(Edges{csr, from.data(), points.data(), d}, kernel, out, work.pool);
         });
       },
-      "graph"_a, nb::arg("points").noconvert(), "kernel"_a, output("force").none(), "n_jobs"_a);
+      "graph"_a, nb::arg("from_points").noconvert(), nb::arg("points").noconvert(), "kernel"_a,
+      output("force").none(), "n_jobs"_a);
   m.def(
       "edge_weights",
       [](const Graph& graph, Matrix<const T> points, const KernelCode& code, Vector<T> out,
          int n_jobs) {
-        require_matching(graph, points);
+        require_matching(graph, points, points);
         const Kernel kernel = make_kernel(code);
         const int d = static_cast<int>(length(points, 1));
         require(has_shape(out, graph.n_entries()), "out must have one entry per edge");
         Work work(n_jobs);
         graph.visit_values<T>([&](const auto& csr) {
-          edge_weights(Edges{csr, points.data(), d}, kernel, out.data(), work.pool);
+          edge_weights(Edges{csr, points.data(), points.data(), d}, kernel, out.data(), work.pool);
         });
       },
       "graph"_a, nb::arg("points").noconvert(), "kernel"_a, output("out"), "n_jobs"_a);

@@ -10,15 +10,17 @@ namespace closeknit {
 
 class ThreadPool;
 
-// A graph over the rows of `points`. T is the precision of weights, positions and arithmetic.
+// Edges from the points `from`, one per row of the graph, to the rows of `points`; the two are the
+// same for a whole graph. T is the precision of weights, positions and arithmetic.
 template <class T, class I>
 struct Edges {
   Csr<I, T> graph;
+  const T* from;
   const T* points;
   int d;
 };
 template <class T, class I>
-Edges(Csr<I, T>, const T*, int) -> Edges<T, I>;
+Edges(Csr<I, T>, const T*, const T*, int) -> Edges<T, I>;
 
 // Σ w (-log K), and per row Σ w (-log K)' (x_n - x_m) if `force` is given.
 template <class T, class I>

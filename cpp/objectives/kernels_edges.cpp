@@ -53,7 +53,7 @@ static double sum_rows(const Edges<T, I>& e, const Kernel& kernel, double* force
   for (std::int64_t n = begin; n < end; ++n) {
     V x[D], f[D];
     for (int c = 0; c < D; ++c) {
-      x[c] = all<V>(e.points[n * D + c]);
+      x[c] = all<V>(e.from[n * D + c]);
       f[c] = all<V>(T(0));
     }
     V value = all<V>(T(0));
@@ -106,7 +106,7 @@ static double sum_rows_plain(const Edges<T, I>& e, const Kernel& kernel, double*
   const double slope = kernel.power / kernel.scale;
   double total = 0.0;
   for (std::int64_t n = begin; n < end; ++n) {
-    const T* x = e.points + n * d;
+    const T* x = e.from + n * d;
     double* f = force ? force + n * d : nullptr;
     if (f)
       for (int c = 0; c < d; ++c) f[c] = 0.0;
@@ -162,7 +162,7 @@ void edge_weights_of_rows(const Edges<T, I>& e, const Kernel& kernel, std::int64
   for (std::int64_t n = begin; n < end; ++n)
     for (I j = e.graph.indptr[n]; j < e.graph.indptr[n + 1]; ++j) {
       T t = 0;
-      const T* x = e.points + n * e.d;
+      const T* x = e.from + n * e.d;
       const T* y = e.points + static_cast<std::int64_t>(e.graph.indices[j]) * e.d;
       if (student)
         for (int c = 0; c < e.d; ++c) t += (x[c] - y[c]) * (x[c] - y[c]);

@@ -227,7 +227,12 @@ def sum_all_pairs(
 # objectives
 
 def sum_edges(
-    graph: Graph, points: Array, kernel: KernelCode, force: Array | None, n_jobs: int
+    graph: Graph,
+    from_points: Array,
+    points: Array,
+    kernel: KernelCode,
+    force: Array | None,
+    n_jobs: int,
 ) -> float: ...
 def edge_weights(
     graph: Graph, points: Array, kernel: KernelCode, out: Array, n_jobs: int

@@ -492,6 +492,7 @@ CALLS = {
     "sum_edges": call(
         lambda: {
             "graph": _core.Graph(graph()),
+            "from_points": points(),
             "points": points(),
             "kernel": STUDENT,
             "force": np.empty((N, 2)),
@@ -710,7 +711,7 @@ USES = {
         G, np.ones(N), 0.0, np.empty(N, dtype=np.int32)
     ),
     "approximate_cholesky": lambda G: _core.approximate_cholesky(G, np.ones(N), 0, None),
-    "sum_edges": lambda G: _core.sum_edges(G, points(), STUDENT, None, 1),
+    "sum_edges": lambda G: _core.sum_edges(G, points(), points(), STUDENT, None, 1),
     "edge_weights": lambda G: _core.edge_weights(G, points(), STUDENT, np.empty(2 * N), 1),
     "place": lambda G: _core.place(G, points(), STUDENT, 0.1, 5, 1e-6, None, points(), 1),
 }

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit.embeddings.out_of_sample import new_affinities
+from closeknit.graphs import affinity_graph
 from closeknit.linalg import Array
 from closeknit.neighbors import validate_points
 
@@ -74,6 +75,10 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         out = self._place(Q)
         out[known >= 0] = self.embedding_[known[known >= 0]]
         return out.astype(self.dtype, copy=False)
+
+    def _graph(self, X: Any, symmetric: bool = True) -> tuple[Any, Any]:
+        """The affinities of the data, and what gives those of new points."""
+        return affinity_graph(X, self, symmetric=symmetric)
 
     def _validate(self, X: Any) -> Any:
         """Check the data to be embedded, once for everything that follows."""

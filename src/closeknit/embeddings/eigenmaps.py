@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 
 from closeknit.embeddings.base import BaseEmbedding, check_number
 from closeknit.embeddings.out_of_sample import weighted_means
-from closeknit.graphs import affinity_graph
 from closeknit.linalg import Array, graph_eigenvectors, permuted
 from closeknit.progress import report, shown
 
@@ -180,15 +179,18 @@ class LaplacianEigenmaps(BaseEmbedding):
         check_number("n_components", self.n_components, integer=True, least=1)
         with shown(self.verbose):
             X = self._validate(X)
-            self.affinities_, self.affinity_estimator_ = affinity_graph(X, self)
+            self.affinities_, self.affinity_estimator_ = self._graph(X)
             report("eigenvectors")
-            self.embedding_ = eigenmaps(
-                self.affinities_,
-                self.n_components,
-                random_state=self.random_state,
-                n_jobs=self.n_jobs,
-            )
+            self.embedding_ = self._embed()
         return self
+
+    def _embed(self) -> Any:
+        return eigenmaps(
+            self.affinities_,
+            self.n_components,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
 
     def _place(self, Q: Any) -> Array:
         # Where Σ q ‖x − x_m‖² is least while the fitted points stay.

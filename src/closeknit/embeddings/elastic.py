@@ -87,7 +87,7 @@ class _Elastic(NonlinearEmbedding):
             return super()._make_schedule(objective, direction)
         options: dict[str, Any] = {"repulsion": objective.repulsion, "n_jobs": self.n_jobs}
         twin = self._twin(objective.weights, check=False, **options)
-        total = float(objective.weights.data.sum())
+        total = objective.total_weight
         finding = Stage(
             1.0,
             self.max_iter,
@@ -106,7 +106,7 @@ class _Elastic(NonlinearEmbedding):
 def _balance(objective: Objective, X: Array) -> float:
     """Return λ with λ Σ w⁻ K = Σ w⁺ at X: a minimum of s-SNE (t-SNE) then is one of EE (t-EE)."""
     sums = objective.repulsion.values(X, objective.kernel)
-    return float(objective.weights.data.sum() / objective.repulsive_value(sums))
+    return objective.total_weight / objective.repulsive_value(sums)
 
 
 class ElasticEmbedding(_Elastic):

@@ -19,7 +19,6 @@ from closeknit.embeddings.base import BaseEmbedding, check_number
 from closeknit.embeddings.initialize import initial_embedding
 from closeknit.embeddings.out_of_sample import place
 from closeknit.embeddings.settled import MapSettled
-from closeknit.graphs import affinity_graph
 from closeknit.linalg import Array
 from closeknit.minimize import (
     Convergence,
@@ -189,17 +188,20 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         with shown(self.verbose):
             X = self._validate(X)
             self._choose_repulsion(X.shape[0])  # complains before the search
-            W, self.affinity_estimator_ = affinity_graph(X, self, symmetric=self._symmetric)
+            W, self.affinity_estimator_ = self._graph(X, self._symmetric)
             training = self.training(W, X)
             objective = training.objective
             self.affinities_ = objective.weights
             report("start")
-            metric = "precomputed" if self.affinity == "precomputed" else self.metric
-            start = initial_embedding(
-                self.init, X, objective.weights, self.n_components, self.random_state, metric
-            )
+            start = self._start(X, objective)
             self._run(training, start)
         return self
+
+    def _start(self, X: Any, objective: Objective) -> Array:
+        metric = "precomputed" if self.affinity == "precomputed" else self.metric
+        return initial_embedding(
+            self.init, X, objective.weights, self.n_components, self.random_state, metric
+        )
 
     def optimize(self, n_iter: int = 250) -> Self:
         """Go on with the minimisation from where it stands.

@@ -120,8 +120,9 @@ class MapSettled(Stop):
         n = self.weights.shape[0]
         sample = np.arange(0, n, -(-n // _SAMPLE))
         strongest = np.full((len(sample), _NEIGHBORS), -1)
-        for row, point in enumerate(sample.tolist()):
-            stored = slice(self.weights.indptr[point], self.weights.indptr[point + 1])
-            order = np.argsort(-self.weights.data[stored], kind="stable")[:_NEIGHBORS]
-            strongest[row, : len(order)] = self.weights.indices[stored][order]
+        rows = self.weights[sample]
+        for row in range(len(sample)):
+            stored = slice(rows.indptr[row], rows.indptr[row + 1])
+            order = np.argsort(-rows.data[stored], kind="stable")[:_NEIGHBORS]
+            strongest[row, : len(order)] = rows.indices[stored][order]
         return sample, strongest

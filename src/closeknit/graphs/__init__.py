@@ -23,7 +23,7 @@ from closeknit.graphs.compare import (
 )
 from closeknit.graphs.dip import Dip, dip_modes, dip_statistic, dip_test
 from closeknit.graphs.entropic_sparsifier import EntropicSparsifier
-from closeknit.graphs.from_data import affinity_graph, symmetrize
+from closeknit.graphs.from_data import affinity_graph, mean_of, symmetrize
 from closeknit.graphs.knn_sparsifier import KNNSparsifier
 from closeknit.graphs.laplacian import laplacian
 from closeknit.graphs.modes import find_modes, silverman_bandwidth
@@ -54,6 +54,7 @@ __all__ = [
     "find_modes",
     "laplacian",
     "laplacian_distance",
+    "mean_of",
     "silverman_bandwidth",
     "sparsity",
     "spectrum_distance",

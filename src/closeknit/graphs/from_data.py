@@ -17,7 +17,7 @@ from closeknit._threads import effective_n_jobs
 from closeknit.affinities import EntropicAffinities
 from closeknit.linalg import canonical, check_finite, check_symmetric, check_weights, real_array
 
-__all__ = ["affinity_graph", "symmetrize"]
+__all__ = ["affinity_graph", "mean_of", "symmetrize"]
 
 #: Parameters that say which affinities; all but the first are those of entropic ones.
 _PARAMETERS = (
@@ -151,8 +151,30 @@ def symmetrize(P: Any) -> Any:
         return 0.5 * (P + P.T)
     P = canonical(P, name="a graph")
     check_finite(P.data, "the graph")
-    T = P.T.tocsr()  # its rows are sorted
-    n, threads = P.shape[0], effective_n_jobs(-1)
+    return mean_of(P, P.T.tocsr())  # whose rows are sorted
+
+
+def mean_of(P: csr_matrix, T: csr_matrix, n_jobs: int | None = -1) -> csr_matrix:
+    """Average two matrices row by row: (P + T) / 2.
+
+    Parameters
+    ----------
+    P, T : csr_matrix of shape (n_rows, n_columns)
+        In canonical format, with indices of one type.
+    n_jobs : int or None, default=-1
+
+    Returns
+    -------
+    csr_matrix of shape (n_rows, n_columns)
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.graphs import mean_of
+    >>> mean_of(csr_matrix([[0.0, 1.0]]), csr_matrix([[0.5, 0.0]])).toarray()
+    array([[0.25, 0.5 ]])
+    """
+    n, threads = P.shape[0], effective_n_jobs(n_jobs)
     rows = (_core.Graph(P), _core.Graph(T))
     counts = np.empty(n, dtype=P.indptr.dtype)
     _core.merged_counts(*rows, counts, threads)

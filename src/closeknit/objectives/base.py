@@ -84,7 +84,13 @@ class Attraction:
         """Return E⁺; Σ_m w (−log K)' (x_n − x_m), a quarter of its gradient, goes to `force`."""
         threads = effective_n_jobs(self.n_jobs)
         positions = X.astype(self.weights.data.dtype, copy=False)
-        return _core.sum_edges(self._graph, positions, self.kernel.code, force, threads)
+        return _core.sum_edges(self._graph, positions, positions, self.kernel.code, force, threads)
+
+    def value_of_rows(self, X: Array, rows: slice, force: Array) -> float:
+        """Return the share of E⁺ of some points; the weights have their rows only."""
+        positions = X.astype(self.weights.data.dtype, copy=False)
+        some, threads = positions[rows], effective_n_jobs(self.n_jobs)
+        return _core.sum_edges(self._graph, some, positions, self.kernel.code, force, threads)
 
     def laplacian_weights(self, X: Array) -> csr_matrix:
         """w⁺ (−log K)' = −K₁ w⁺ at `X`: the weights of L⁺."""
@@ -169,6 +175,11 @@ class Objective(ABC):
         """Number of points."""
         return int(self.weights.shape[0])
 
+    @property
+    def total_weight(self) -> float:
+        """Σ w⁺."""
+        return float(self.weights.data.sum())
+
     @abstractmethod
     def repulsive_value(self, sums: Array) -> float:
         """E⁻ from every point's Σ_m K."""
@@ -237,6 +248,10 @@ class Objective(ABC):
         self._parts = [*self._parts[-1:], (entries, attraction)]
         return attraction
 
+    def sums(self, X: Array, attraction: Attraction, force: Array) -> tuple[float, PairSums]:
+        """Return E⁺, whose quarter gradient goes to `force`, and the sums over all pairs."""
+        return attraction.value(X, force), self.repulsion.sums(X, self.kernel)
+
     def at(self, lam: float) -> AtLambda:
         """Return the model at a fixed λ, as the minimiser wants it."""
         return AtLambda(self, lam)
@@ -270,8 +285,7 @@ class AtLambda:
         if order is not None:
             X = X.take(order, axis=0)  # far faster than X[order]
         gradient = np.empty(X.shape)
-        attractive = attraction.value(X, gradient)
-        sums = model.repulsion.sums(X, model.kernel)
+        attractive, sums = model.sums(X, attraction, gradient)
         repulsive = model.repulsive_value(sums.value)
         force = model.repulsive_force(X, sums)
         force *= self.lam

@@ -12,6 +12,7 @@ The curvature sums of the partial-Hessian strategies are always exact.
 """
 
 from closeknit.repulsion._potential import Potential
+from closeknit.repulsion._shared import SharedSums
 from closeknit.repulsion.exact import CurvatureSums, ExactRepulsion, PairSums, Repulsion
 from closeknit.repulsion.grid import GridRepulsion
 from closeknit.repulsion.weighted import DistanceRepulsion, SparseRepulsion
@@ -24,5 +25,6 @@ __all__ = [
     "PairSums",
     "Potential",
     "Repulsion",
+    "SharedSums",
     "SparseRepulsion",
 ]
