@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         apps,
         cli,
         datasets,
+        distributed,
         embeddings,
         exceptions,
         experiments,
@@ -83,6 +84,7 @@ _NAMES = {
     ),
     "cli": (),
     "datasets": (),
+    "distributed": (),
     "embeddings": (
         "SNE",
         "TSNE",
@@ -127,6 +129,7 @@ __all__ = [
     "cli",
     "datasets",
     "directions",
+    "distributed",
     "embeddings",
     "entropic_affinities",
     "exceptions",

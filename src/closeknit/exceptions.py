@@ -7,6 +7,7 @@ errors here concern the world around the library: files, and packages that may n
 __all__ = [
     "CloseknitError",
     "CloseknitWarning",
+    "ClusterError",
     "DataError",
     "DisconnectedWarning",
     "MissingDependencyError",
@@ -42,6 +43,10 @@ class ModelError(CloseknitError, ValueError):
 
 class OutputError(CloseknitError, OSError):
     """A file cannot be written; what was there before is untouched."""
+
+
+class ClusterError(CloseknitError, RuntimeError):
+    """A Dask cluster cannot do what was asked, or was lost."""
 
 
 class MissingDependencyError(CloseknitError, ImportError):

@@ -12,7 +12,7 @@
     FixedAffinities                        the rules it is compared with
 """
 
-from closeknit.affinities.bandwidths import solve_bandwidths, solve_perplexities
+from closeknit.affinities.bandwidths import solve_bandwidths, solve_perplexities, to_csr
 from closeknit.affinities.bounds import bandwidth_bounds, entropy_derivatives
 from closeknit.affinities.entropic import EntropicAffinities, entropic_affinities
 from closeknit.affinities.fixed import FixedAffinities
@@ -37,7 +37,7 @@ from closeknit.affinities.root_finders import (
     Ridders,
     RootFinder,
 )
-from closeknit.affinities.solution import Bandwidths, LocalBandwidths, Status
+from closeknit.affinities.solution import Bandwidths, LocalBandwidths, Status, warn_of_rows
 from closeknit.affinities.spanning_tree import MinimumSpanningTree
 from closeknit.affinities.traversal import Order, RowProblem, Traversal
 from closeknit.affinities.validation import check_kernel, check_perplexity, scales_of
@@ -77,4 +77,6 @@ __all__ = [
     "scales_of",
     "solve_bandwidths",
     "solve_perplexities",
+    "to_csr",
+    "warn_of_rows",
 ]

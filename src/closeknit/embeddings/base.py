@@ -73,8 +73,12 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         Q, known = new_affinities(self, X)
         out = self._place(Q)
-        out[known >= 0] = self.embedding_[known[known >= 0]]
+        out[known >= 0] = self._map()[known[known >= 0]]
         return out.astype(self.dtype, copy=False)
+
+    def _map(self) -> Array:
+        """The fitted positions, in memory."""
+        return self.embedding_
 
     def _graph(self, X: Any, symmetric: bool = True) -> tuple[Any, Any]:
         """The affinities of the data, and what gives those of new points."""

@@ -194,4 +194,4 @@ class LaplacianEigenmaps(BaseEmbedding):
 
     def _place(self, Q: Any) -> Array:
         # Where Σ q ‖x − x_m‖² is least while the fitted points stay.
-        return weighted_means(Q, self.embedding_)
+        return weighted_means(Q, self._map())

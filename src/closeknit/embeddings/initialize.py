@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from closeknit._threads import single_threaded_blas
 from closeknit.linalg import Array, multiply, real_array, row_sums
 
-__all__ = ["initial_embedding"]
+__all__ = ["initial_embedding", "scaled_start"]
 
 #: Standard deviation of the first coordinate of a start.
 _SCALE = 1e-4
@@ -77,8 +77,21 @@ def initial_embedding(
             f"unknown init {init!r}; use 'auto', 'pca', 'diffusion', 'eigenmaps', 'random' or an "
             "array of shape (n_samples, n_components)"
         )
-    # The first coordinate gets the standard deviation of a random start.
-    start = np.asarray(start, dtype=np.float64)
+    return scaled_start(start)
+
+
+def scaled_start(positions: Any) -> Array:
+    """Give the first coordinate the standard deviation of a random start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.embeddings import scaled_start
+    >>> scaled_start(np.array([[-2.0, 0.0], [2.0, 1.0]]))
+    array([[-1.0e-04,  0.0e+00],
+           [ 1.0e-04,  5.0e-05]])
+    """
+    start = np.asarray(positions, dtype=np.float64)
     spread = float(start[:, 0].std())
     return np.ascontiguousarray(start * (_SCALE / spread if spread > 0.0 else 1.0))
 

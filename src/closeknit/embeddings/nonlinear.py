@@ -235,7 +235,7 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         with shown(self.verbose):
             training = self.training(self._kept_affinities())
             left = training.schedule.after(self.path_, n_iter)
-            self._run(replace(training, schedule=left), self.embedding_, after=self.path_)
+            self._run(replace(training, schedule=left), self._map(), after=self.path_)
         return self
 
     def training(self, W: csr_matrix, X: Any = None) -> Training:
@@ -338,12 +338,13 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         return GridRepulsion(accuracy, verify=False, n_jobs=self.n_jobs)
 
     def _place(self, Q: Any) -> Array:
+        positions = self._map()
         return place(
             Q,
-            self.embedding_,
+            positions,
             self.kernel_,
             self.new_point_repulsion_,
-            self.repulsion_.potential(self.embedding_, self.kernel_),
+            self.repulsion_.potential(positions, self.kernel_),
             n_jobs=self.n_jobs,
         )
 

@@ -25,6 +25,7 @@ differences in float64 (``candidates.py``). Whole rows of distances come block b
 from closeknit.neighbors.candidates import candidate_distances, nearest_of
 from closeknit.neighbors.dense import AllPoints, dense_sq_distances
 from closeknit.neighbors.external import EstimatorIndex
+from closeknit.neighbors.geometry import GEOMETRIES
 from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.points import check_data, check_n_neighbors, seed_of, validate_points
@@ -33,6 +34,7 @@ from closeknit.neighbors.result import Neighbors, check_answer, given_neighbors
 from closeknit.neighbors.search import find_neighbors, fit_index, make_index
 
 __all__ = [
+    "GEOMETRIES",
     "AllPoints",
     "ApproximateIndex",
     "EstimatorIndex",

@@ -1,0 +1,231 @@
+"""A Dask cluster at work: a task per shard, in stages, through files that all workers see.
+
+Tasks take the numbers of shards and leave arrays in a folder; what they return is small. A task
+that is run twice, because a worker was lost, writes the same bits again. Nothing is ever sent to a
+particular worker, and nothing is kept in one that could not be made anew from the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closeknit.exceptions import ClusterError, DataError
+from closeknit.io.extras import require
+from closeknit.io.files import reading, replacing
+from closeknit.progress import report
+
+__all__ = ["Cluster", "Folder", "current_client"]
+
+#: How often an evaluation is repeated whose positions were lost with their worker.
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Arrays by name, each written whole or not at all."""
+
+    path: Path
+
+    def file(self, name: str) -> Path:
+        """Where an array is."""
+        return self.path / f"{name}.npy"
+
+    def save(self, name: str, array: NDArray[Any]) -> None:
+        """Write an array."""
+        with replacing(self.file(name)) as file:
+            np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+
+    def load(self, name: str, *, mapped: bool = False) -> NDArray[Any]:
+        """Read an array, or map it where only some of it is wanted."""
+        path = self.file(name)
+        with reading(path):
+            return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+
+    def remove(self, pattern: str) -> None:
+        """Delete the arrays that nobody will ask for again."""
+        for path in self.path.glob(f"{pattern}.npy"):
+            path.unlink(missing_ok=True)
+
+    def note(self, name: str, facts: dict[str, Any]) -> None:
+        """Write that a stage is complete, and what it found."""
+        with replacing(self.path / f"{name}.json") as file:
+            file.write(json.dumps(facts).encode())
+
+    def noted(self, name: str) -> dict[str, Any] | None:
+        """What a stage found, if it is complete."""
+        path = self.path / f"{name}.json"
+        if not path.exists():
+            return None
+        with reading(path):
+            return dict(json.loads(path.read_text("utf-8")))
+
+
+@dataclass
+class Cluster:
+    """A client, and the folder in which its tasks leave their arrays.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    folder : Folder
+    """
+
+    client: Any
+    folder: Folder
+    #: The parts of a graph that workers hold in memory: which, on which workers, and their futures.
+    loaded: tuple[Any, ...] | None = field(default=None, repr=False)
+    _owner: Any = field(default=None, repr=False)
+
+    @classmethod
+    def current(cls, folder: str | Path | None, resume: bool) -> Cluster:
+        """Return the current client at work in a folder, which is removed in the end if None."""
+        client = current_client()
+        if folder is None:
+            if resume:
+                raise ValueError("resume=True needs the folder= of the run to go on with")
+            path = Path(tempfile.mkdtemp(prefix="closeknit-"))
+            made = cls(client, Folder(path))
+            # As long as somebody may read the arrays: whoever does holds on to this.
+            made._owner = weakref.finalize(made, shutil.rmtree, path, ignore_errors=True)
+        else:
+            path = Path(folder).absolute()
+            path.mkdir(parents=True, exist_ok=True)
+            if not resume and any(path.iterdir()):
+                raise ValueError(
+                    f"folder={str(folder)!r} is not empty; choose a new one, or go on with the "
+                    "run in it by resume=True"
+                )
+            made = cls(client, Folder(path))
+        made._check_folder()
+        return made
+
+    def _check_folder(self) -> None:
+        """Refuse a folder that some worker does not see."""
+        name = f".{secrets.token_hex(8)}"
+        token = self.folder.path / name
+        token.touch()
+        try:
+            seen = self.client.run(_exists, str(token))
+        finally:
+            token.unlink(missing_ok=True)
+        blind = sorted(worker for worker, sees in seen.items() if not sees)
+        if blind:
+            raise ClusterError(
+                f"worker {blind[0]} does not see {self.folder.path}; give folder= a folder that "
+                "all workers and this process share"
+            )
+
+    def run(
+        self,
+        stage: str,
+        function: Callable[..., Any],
+        items: Iterable[Any],
+        *common: Any,
+        name: str = "block",
+    ) -> list[Any]:
+        """Call ``function(folder, item, *common)`` for every item, and return the results in order.
+
+        `common` must be small; large arrays go through the folder.
+        """
+        batch = secrets.token_hex(4)
+        items = list(items)
+        futures = [
+            self.client.submit(
+                function, self.folder, item, *common, key=f"closeknit-{stage}-{batch}-{number}"
+            )
+            for number, item in enumerate(items)
+        ]
+        return self.collect(stage, futures, [f"{name} {item}" for item in items])
+
+    def collect(self, stage: str, futures: Sequence[Any], names: Sequence[str]) -> list[Any]:
+        """Wait for the futures of a stage, reporting how many are done."""
+        from distributed import as_completed
+
+        results: dict[str, Any] = {}
+        where = {future.key: name for future, name in zip(futures, names, strict=True)}
+        report(stage, 0, len(futures))
+        try:
+            for future in as_completed(futures):
+                results[future.key] = future.result()
+                report(stage, len(results), len(futures))
+        except Exception as error:
+            self.client.cancel(list(futures))
+            raise self.explain(error, stage, where.get(future.key, stage)) from error
+        except KeyboardInterrupt:
+            self.client.cancel(list(futures))
+            raise
+        return [results[future.key] for future in futures]
+
+    def explain(self, error: Exception, stage: str, where: str) -> Exception:
+        """Turn what went wrong into one sentence that says where, and what to do."""
+        from distributed import CancelledError, KilledWorker
+
+        if self.is_lost() or (isinstance(error, CancelledError | OSError) and self.is_lost()):
+            return ClusterError(
+                f"the scheduler is gone ({stage}); start the cluster again and go on with "
+                f"folder={str(self.folder.path)!r}, resume=True"
+            )
+        if isinstance(error, KilledWorker):
+            return ClusterError(
+                f"{where} has lost {error.args[2] if len(error.args) > 2 else 'several'} workers "
+                f"({stage}), most likely for want of memory; give workers more memory or fewer "
+                "threads, or the data smaller chunks"
+            )
+        if isinstance(error, DataError | ValueError | ClusterError):
+            return error
+        if isinstance(error, OSError):
+            return ClusterError(f"{where}: {error}")
+        return ClusterError(f"{where} failed ({stage}): {type(error).__name__}: {error}")
+
+    def is_lost(self) -> bool:
+        """Whether there is no scheduler any more."""
+        return self.client.status != "running" or self.client.scheduler is None
+
+    def repeat(self, stage: str, ask: Callable[[], list[Any]]) -> Any:
+        """Compute what depends on arrays that were sent, again if these were lost on the way."""
+        from distributed import CancelledError
+
+        for attempt in range(_ATTEMPTS):
+            futures: list[Any] = []
+            try:
+                futures = ask()
+                return self.client.gather(futures)
+            except CancelledError as error:
+                if self.is_lost() or attempt == _ATTEMPTS - 1:
+                    raise self.explain(error, stage, "an evaluation") from error
+            except (KeyboardInterrupt, Exception) as error:
+                self.client.cancel(futures)
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                raise self.explain(error, stage, "an evaluation") from error
+        return None
+
+
+def current_client() -> Any:
+    """The Dask client that was made last."""
+    dask = require("distributed", "distributed", "closeknit.distributed needs dask.distributed")
+    try:
+        client = dask.Client.current()
+    except ValueError:
+        raise ClusterError(
+            "there is no Dask cluster; connect to one first: from dask.distributed import Client; "
+            "client = Client()"
+        ) from None
+    if client.asynchronous:
+        raise ClusterError("the Dask client is asynchronous; make one with asynchronous=False")
+    return client
+
+
+def _exists(path: str) -> bool:
+    return Path(path).exists()
