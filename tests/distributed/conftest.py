@@ -61,6 +61,7 @@ class Killer:
             self.kill(f"iteration {event.done}")
 
     def kill(self, what):
+        self.client.wait_for_workers(2)  # the one that was killed before has been replaced
         victims = self.client.run(os.getpid)
         os.kill(min(victims.values()), signal.SIGKILL)
         self.killed.append(what)

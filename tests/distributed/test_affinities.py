@@ -37,8 +37,11 @@ def test_bandwidths_and_graph_have_the_bits_of_one_machine(inside, points, perpl
 
 
 def test_rows_without_a_bandwidth_are_warned_of(inside, points):
-    with pytest.warns(ck.exceptions.NoBandwidthWarning, match="20 with as many neighbours tied"):
+    with pytest.warns(ck.exceptions.NoBandwidthWarning) as expected:
+        ck.EntropicAffinities(10).fit(points)
+    with pytest.warns(ck.exceptions.NoBandwidthWarning) as found:
         ckd.EntropicAffinities(10).fit(points)
+    assert str(found[0].message) == str(expected[0].message)
 
 
 def test_some_rows_of_a_graph(inside, points):

@@ -35,12 +35,11 @@ BAD = {
     "NaN": (with_nan, "block 17 contains NaN in row 3"),
     "infinity": (lambda block: block * np.inf, "block 17 contains infinity in row 0"),
     "width": (lambda block: block[:, :3], "block 17 has 3 features, but the data have 4"),
-    "words": (lambda block: block.astype(str).astype(object), "block 17 contains|does not hold"),
     "dimensions": (lambda block: block[0], "block 17 has 1 dimensions"),
 }
 
 
-@pytest.mark.parametrize("case", ["NaN", "infinity", "width", "dimensions"])
+@pytest.mark.parametrize("case", BAD)
 def test_a_bad_block_is_named(inside, case):
     bad, message = BAD[case]
     with pytest.raises(ValueError, match=message):
@@ -87,7 +86,7 @@ def test_unknown_chunk_sizes_are_refused(inside):
 def test_sparse_data_are_refused(inside):
     from scipy.sparse import eye
 
-    with pytest.raises(TypeError, match="X is sparse.*dense"):
+    with pytest.raises(TypeError, match=r"X is sparse.*dense"):
         ckd.find_neighbors(eye(20, format="csr"), 3)
 
 
@@ -97,13 +96,15 @@ def test_a_full_disk_is_told(inside, monkeypatch):
 
     X = da.from_array(np.random.default_rng(0).normal(size=(40, 3)), chunks=(10, 3))
     monkeypatch.setattr(np, "save", full)
-    with pytest.raises(OSError, match=r"cannot write .*No space left.*free some space"):
+    with pytest.raises(
+        CloseknitError, match=r"block \d: cannot write .*No space left.*free some space"
+    ):
         ckd.find_neighbors(X, 3)
 
 
 def test_a_folder_in_use_is_refused(inside, tmp_path):
     (tmp_path / "mine.txt").touch()
-    with pytest.raises(ValueError, match="not empty.*resume=True"):
+    with pytest.raises(ValueError, match=r"not empty.*resume=True"):
         ckd.find_neighbors(np.eye(5), 2, folder=tmp_path)
 
 

@@ -159,19 +159,18 @@ class Cluster:
             for future in as_completed(futures):
                 results[future.key] = future.result()
                 report(stage, len(results), len(futures))
-        except Exception as error:
-            self.client.cancel(list(futures))
+        except BaseException as error:
+            self._cancel(futures)
+            if not isinstance(error, Exception):
+                raise
             raise self.explain(error, stage, where.get(future.key, stage)) from error
-        except KeyboardInterrupt:
-            self.client.cancel(list(futures))
-            raise
         return [results[future.key] for future in futures]
 
     def explain(self, error: Exception, stage: str, where: str) -> Exception:
         """Turn what went wrong into one sentence that says where, and what to do."""
-        from distributed import CancelledError, KilledWorker
+        from distributed import KilledWorker
 
-        if self.is_lost() or (isinstance(error, CancelledError | OSError) and self.is_lost()):
+        if self.is_lost():
             return ClusterError(
                 f"the scheduler is gone ({stage}); start the cluster again and go on with "
                 f"folder={str(self.folder.path)!r}, resume=True"
@@ -204,12 +203,17 @@ class Cluster:
             except CancelledError as error:
                 if self.is_lost() or attempt == _ATTEMPTS - 1:
                     raise self.explain(error, stage, "an evaluation") from error
-            except (KeyboardInterrupt, Exception) as error:
-                self.client.cancel(futures)
-                if isinstance(error, KeyboardInterrupt):
+            except BaseException as error:
+                self._cancel(futures)
+                if not isinstance(error, Exception):
                     raise
                 raise self.explain(error, stage, "an evaluation") from error
         return None
+
+    def _cancel(self, futures: Sequence[Any]) -> None:
+        """Let workers forget what was asked of them, unless there are none any more."""
+        if not self.is_lost():
+            self.client.cancel(list(futures))
 
 
 def current_client() -> Any:
