@@ -124,7 +124,7 @@ class EntropicAffinities(affinities.EntropicAffinities):
         if n_missing:
             warn_of_rows(np.repeat(np.arange(len(status)), status), stacklevel=3)
         self.affinities_ = ShardedGraph(blocks, "rows", float(blocks.n_samples))
-        width = () if not isinstance(self.perplexity, list | tuple) else (len(self.perplexity),)
+        width = (len(self.perplexity_),) if isinstance(self.perplexity_, list) else ()
         self.sigmas_ = blocks.array("sigmas", width)
         self.betas_ = blocks.array("betas", width)
         self.converged_ = blocks.array("converged", width, bool)
@@ -132,7 +132,7 @@ class EntropicAffinities(affinities.EntropicAffinities):
 
     def _fit_starts(self, sq_distances: Array) -> None:
         """Fit the start of the root finder to the rows that one machine would take."""
-        scales = scales_of(self.perplexity)
+        scales = scales_of(self.perplexity_)
         self.starts_ = [
             Regression().fit(RowProblem(sq_distances, np.array([float(scale)]), None, 1))
             for scale in scales
@@ -142,7 +142,7 @@ class EntropicAffinities(affinities.EntropicAffinities):
         """Return what a task needs of this."""
         parameters = {**self.get_params(), "n_jobs": 1, "verbose": False, "folder": None}
         worker = type(self)(**parameters)
-        worker.starts_ = self.starts_
+        worker.starts_, worker.perplexity_ = self.starts_, self.perplexity_
         return worker
 
     def solve_rows(self, indices: NDArray[Any], sq_distances: Array) -> Any:
@@ -152,7 +152,12 @@ class EntropicAffinities(affinities.EntropicAffinities):
 
     def _refuse(self) -> None:
         check_metric(self.metric)
-        for name, only in (("neighbors", "auto"), ("order", "auto"), ("include_self", False)):
+        for name, only in (
+            ("neighbors", "auto"),
+            ("order", "auto"),
+            ("include_self", False),
+            ("metric_params", None),
+        ):
             if getattr(self, name) is not only and getattr(self, name) != only:
                 raise ValueError(
                     f"{name}={getattr(self, name)!r} is not distributed; leave it out, or use "

@@ -44,8 +44,15 @@ class _OnCluster(embeddings.BaseEmbedding):
         given: Any = self
         if given.affinity != "entropic":
             raise ValueError("affinity must be 'entropic' on a cluster; use closeknit's own class")
-        names = ["perplexity", "n_neighbors", "metric", "neighbors", "random_state"]
-        names += ["target_recall", "cell_size", "folder", "resume"]
+        names = [
+            "perplexity",
+            "n_neighbors",
+            "metric",
+            "metric_params",
+            "neighbors",
+            "random_state",
+        ]
+        names += ["random_state", "target_recall", "cell_size", "folder", "resume"]
         self._affinities = EntropicAffinities(**{name: getattr(self, name) for name in names})
         self._blocks = blocks = self._affinities.store(X)
         self.n_features_in_ = blocks.n_features
