@@ -12,7 +12,7 @@ from closeknit.progress import listening  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::closeknit.exceptions.CloseknitWarning")
 
-STAGES = ("cells", "exact scan", "neighbours", "merging", "affinities", "symmetrisation", "start")
+STAGES = ("neighbours", "merging", "affinities", "symmetrisation")
 SETTINGS = {"perplexity": 5, "exaggeration": ((12, 10),), "max_iter": 15, "tol": 0.0}
 
 

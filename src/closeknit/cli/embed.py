@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,7 @@ __all__ = ["Embed"]
 #: Fields that mean something for a model that is fitted already; the others describe a fit.
 _PLACING = {"path", "output", "plot", "color", "model", "threads", "seed", "quiet", "json"}
 _READING = {"label", "ids", "key", "missing", "sep", "decimal", "encoding", "header"}
+_NOT_DISTRIBUTED = {"neighbors", "save_model"}
 _MINIMIZING = {"lam", "max_iter", "time_limit"}
 
 
@@ -43,6 +46,8 @@ class Embed(AffinityCommand, DataCommand):
     closeknit embed old.npy --save-model old.closeknit --transform new.npy
 
     closeknit embed more.npy --model old.closeknit -o more.csv
+
+    closeknit embed large.parquet --workers 4 -o map.parquet
     """
 
     output: Path | None = out.output_file(out.TABLE_FILE, "INPUT-METHOD.csv")
@@ -70,6 +75,12 @@ class Embed(AffinityCommand, DataCommand):
         "Place the rows of this file on the map, too. May be repeated.", metavar="NEW"
     )
     model: Path | None = option("Place INPUT on the map of a saved model.")
+    cluster: str | None = option(
+        "Fit on the Dask cluster of this scheduler.", metavar="ADDRESS", shown="this process"
+    )
+    workers: int | None = option(
+        "Fit on so many worker processes of this machine.", min=1, shown="this process"
+    )
 
     def run(self) -> None:
         """See `Command`."""
@@ -83,7 +94,45 @@ class Embed(AffinityCommand, DataCommand):
             self._refuse(useless, "--method eigenmaps minimises in one step")
         if self.plot is not None and self.dims > 3:
             raise UsageError(f"--plot cannot show --dims {self.dims}; use up to 3, or no --plot")
-        self._fit(self._make_keywords())
+        if self.on_cluster:
+            useless = self.given & _NOT_DISTRIBUTED
+            self._refuse(useless, "fits on a cluster do not know it")
+            if self.method in (Method.sne, Method.tee):
+                raise UsageError(f"--method {self.method} does not run on a cluster; use tsne")
+        with self._client():
+            self._fit(self._make_keywords())
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether a Dask cluster does the work."""
+        return self.cluster is not None or self.workers is not None
+
+    @contextmanager
+    def _client(self) -> Iterator[None]:
+        """Connect to the cluster, if there is to be one."""
+        if not self.on_cluster:
+            yield
+            return
+        if self.cluster is not None and self.workers is not None:
+            raise UsageError("--cluster and --workers exclude each other; leave one of them out")
+        from closeknit.io.extras import require
+
+        dask = require("distributed", "distributed", "fits on a cluster need dask.distributed")
+        if self.cluster is not None:
+            try:
+                client = dask.Client(self.cluster, timeout=10)
+            except (OSError, ValueError) as error:
+                raise CommandError(
+                    f"there is no Dask scheduler at {self.cluster}; check the address ({error})"
+                ) from None
+            with client:
+                yield
+            return
+        local = dask.LocalCluster(
+            n_workers=self.workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        )
+        with local, dask.Client(local):
+            yield
 
     def _refuse(self, useless: frozenset[str], why: str) -> None:
         """Complain about options that were given but mean nothing."""
@@ -126,6 +175,8 @@ class Embed(AffinityCommand, DataCommand):
         return found
 
     def _fit(self, minimizer: dict[str, Any]) -> None:
+        import numpy as np
+
         files = self._files()
         with self.stages() as stages:
             report("reading")
@@ -137,15 +188,17 @@ class Embed(AffinityCommand, DataCommand):
             fit(model, X, stages)
             interrupted = getattr(model, "stopped_because_", None) == "interrupted"
             report("writing")
-            self._write(files[0].value, model.embedding_, model, table, colors)
+            positions = np.asarray(model.embedding_)
+            self._write(files[0].value, positions, model, table, colors)
             if self.save_model is not None:
                 out.write_model(model, table, self.save_model)
             kept = None
             if not interrupted:
                 for one, path in zip(new, files[3].value, strict=True):
                     _write_map(path, transform(model, one.X), model, one)
-                report("quality")
-                kept = neighbors_kept(model, self.seed)
+                if not self.on_cluster:
+                    report("quality")
+                    kept = neighbors_kept(model, self.seed)
         self.summarize(f"{_title(model)} of {self.path}", self._facts(model, table, kept), files)
         if interrupted:
             left_out = ", ".join(map(str, self.transform or ()))
@@ -162,6 +215,8 @@ class Embed(AffinityCommand, DataCommand):
 
             # The rows of SNE are distributions; the other models take one for all pairs.
             return (X if self.method is Method.sne else symmetrize(X)), True
+        if self.on_cluster:
+            return X, False
         work = {Method.tsne: "graph", Method.eigenmaps: "eigenvectors"}.get(self.method, "spectral")
         warn_if_large(self, X.shape, work, self.dims + 1 if work == "eigenvectors" else 0)
         return X, False
@@ -171,12 +226,15 @@ class Embed(AffinityCommand, DataCommand):
         import closeknit
         from closeknit.io.anndata import METHODS
 
+        if self.on_cluster and given:
+            raise UsageError("affinities that are given do not run on a cluster; give data")
+        home: Any = closeknit.distributed if self.on_cluster else closeknit
         affinity: Any = "precomputed" if given else "entropic"
         if self.neighbors is not Approximation.auto and not given:
             # Embeddings leave the search to their affinities.
             affinity = closeknit.EntropicAffinities(self.perplexities, **self.keywords)
         keywords = {name: value for name, value in self.keywords.items() if name != "neighbors"}
-        return getattr(closeknit, METHODS[self.method.value])(
+        return getattr(home, METHODS[self.method.value])(
             self.dims, perplexity=self.perplexities, affinity=affinity, **keywords, **minimizer
         )
 

@@ -197,4 +197,6 @@ def _search_of(affinities: Any) -> str | None:
     if kind == "ApproximateIndex":
         known = "" if index.recall_ is None else f", measured {index.recall_:.3f}"
         return f"approximate, for a recall of {index.target_recall:g}{known}"
+    if kind == "ShardedIndex":
+        return f"in cells, measured recall {index.recall_:.3f}"
     return "given distances" if kind == "PrecomputedIndex" else "exact"

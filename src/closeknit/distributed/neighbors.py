@@ -243,6 +243,11 @@ class ShardedIndex:
     metric: str
     seed: int
 
+    @property
+    def recall_(self) -> float:
+        """Share of true neighbours found, on a sample of the fitted rows."""
+        return self.neighbors.recall
+
     def query(self, X: Any, n_neighbors: int) -> Neighbors:
         """Find each new point's nearest fitted points, to about the recall of the fit."""
         blocks, cells = self.neighbors.blocks, self.neighbors.cells
