@@ -27,7 +27,7 @@ LINE = [
     ("apps",),
     ("quality", "plotting", "datasets"),
     ("io",),
-    ("distributed", "explore"),
+    ("distributed", "experiments", "explore"),
     ("cli",),
 ]
 ROW = {station: row for row, stations in enumerate(LINE) for station in stations}

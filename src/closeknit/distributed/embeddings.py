@@ -120,6 +120,13 @@ class _Nonlinear(_OnCluster, embeddings.NonlinearEmbedding):
         with listening(self._write_state):
             return super().fit(X)
 
+    def _validate(self, X: Any) -> Blocks:
+        blocks = super()._validate(X)
+        noted = blocks.cluster.folder.noted("state") if self.resume else None
+        if noted is not None:
+            self._state = _State(**noted)
+        return blocks
+
     def _write_state(self, event: Event) -> None:
         """Write the map every so many iterations."""
         state = event.state
@@ -143,12 +150,9 @@ class _Nonlinear(_OnCluster, embeddings.NonlinearEmbedding):
         return repulsion
 
     def _start(self, X: Blocks, objective: Objective) -> Array:
-        folder = X.cluster.folder
-        noted = folder.noted("state") if self.resume else None
-        if noted is not None:
-            self._state = _State(**noted)
+        if self._state.iteration:
             log("the run goes on after iteration %d", self._state.iteration)
-            return folder.load("state")
+            return X.cluster.folder.load("state")
         if not isinstance(self.init, str) or self.init == "random":
             return super()._start(X, objective)
         if self.init not in ("auto", "pca"):

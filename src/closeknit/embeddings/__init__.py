@@ -31,8 +31,8 @@ __all__ = [
     "SymmetricSNE",
     "TElasticEmbedding",
     "Training",
-    "initial_embedding",
     "check_number",
+    "initial_embedding",
     "new_affinities",
     "scaled_start",
 ]
