@@ -1,0 +1,229 @@
+"""How fast the explorer answers: from slider to map, frames per second, memory, bytes per frame.
+
+A server in a process of its own, and a client that takes frames as a page does, over a websocket::
+
+    python benchmarks/explore.py                    # 10,000 and 70,000 points
+    python benchmarks/explore.py 1000000            # a million; minutes, and several GiB
+
+The data are clusters of rank 8 in 50 dimensions, as in finished.py. A page also draws:
+``--browser`` counts the frames that Chromium draws with software WebGL, on the same cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import multiprocessing
+import shutil
+import threading
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import numpy as np
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from closeknit.explore import Parameters, open_data
+from closeknit.explore.frames import pack, unpack
+from closeknit.explore.server import serving
+
+WATCHED = 8.0  # seconds over which frames are counted
+
+
+def clusters(n: int) -> Any:
+    """A hundred clusters of rank 8 in 50 dimensions, with a little noise."""
+    rng = np.random.default_rng(0)
+    centers = rng.normal(scale=4.0, size=(100, 50))
+    shapes = rng.normal(size=(100, 8, 50))
+    y = rng.integers(100, size=n)
+    X = np.empty((n, 50), np.float32)
+    for start in range(0, n, 50_000):
+        rows = slice(start, min(n, start + 50_000))
+        inner = rng.normal(size=(len(y[rows]), 8))
+        noise = 0.1 * rng.normal(size=(len(y[rows]), 50))
+        X[rows] = centers[y[rows]] + np.einsum("ij,ijk->ik", inner, shapes[y[rows]]) + noise
+    return X, y
+
+
+def serve(n: int, most: float, connection: Any) -> None:
+    """Serve a session until the other end says so."""
+    X, y = clusters(n)
+    session = open_data(X, y, max_perplexity=most, parameters=Parameters(perplexity=most / 2))
+    with serving(session) as address:
+        connection.send(address)
+        connection.recv()
+        status = Path("/proc/self/status").read_text()
+        memory = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        connection.send(int(memory.split()[1]) / 2**20)
+
+
+class Viewer:
+    """Takes messages as a page does, and notes when frames came."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        root = f"http://{parts.netloc}"
+        cookie = httpx.get(address).headers["set-cookie"].split(";")[0]
+        self.connection = connect(
+            f"ws://{parts.netloc}/socket",
+            origin=root,  # type: ignore[arg-type]
+            additional_headers=[("cookie", cookie)],
+            compression=None,
+            max_size=None,
+        )
+        self.socket = self.connection.__enter__()
+        self.stage, self.sizes = "", [0]
+
+    def receive(self) -> dict[str, Any]:
+        """Take a message; a map that has settled is told to go on."""
+        while True:
+            try:
+                message = self.socket.recv(timeout=1.0)
+                break
+            except TimeoutError:
+                if self.stage in ("settled", "paused"):
+                    self.ask(type="play")
+        header = unpack(message)[0]
+        if header["type"] == "state":
+            self.stage = header["stage"]
+        if header["type"] == "frame":
+            self.socket.send(pack({"type": "ack", "frame": header["frame"]}))
+            self.sizes.append(len(message))
+        return header
+
+    def next_frame(self) -> dict[str, Any]:
+        """Wait for a map."""
+        while (header := self.receive())["type"] != "frame":
+            pass
+        return header
+
+    def ask(self, **request: Any) -> None:
+        """Send a request."""
+        self.socket.send(pack({"id": 1, **request}))
+
+    def until_running(self) -> None:
+        """Wait for the first map that the optimiser has moved."""
+        while self.next_frame()["iteration"] < 1:
+            pass
+
+    def slider_to_frame(self, perplexity: float) -> float:
+        """Seconds from a new perplexity to the first map moved by it."""
+        begun = time.perf_counter()
+        self.ask(type="set", parameters={"perplexity": perplexity}, done=True)
+        built = False
+        while True:
+            header = self.receive()
+            built = built or self.stage == "building the graph"
+            if header["type"] == "frame" and built and self.stage == "running":
+                return time.perf_counter() - begun
+
+    def sigma_answer(self, perplexity: float) -> float:
+        """Seconds until the bandwidths of another perplexity are here, as while dragging."""
+        begun = time.perf_counter()
+        self.ask(type="sigma", perplexity=perplexity, id=9)
+        while True:
+            header = self.receive()
+            if header["type"] == "reply" and header["id"] == 9:
+                return time.perf_counter() - begun
+
+    def watch_on(self) -> None:
+        """Keep the map moving."""
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                self.receive()
+
+    def watch(self) -> tuple[float, float]:
+        """Frames, and iterations, per second."""
+        self.ask(type="play")
+        first = self.next_frame()["iteration"]
+        begun, frames, last = time.perf_counter(), 0, first
+        while time.perf_counter() - begun < WATCHED:
+            last = self.next_frame()["iteration"]
+            frames += 1
+        seconds = time.perf_counter() - begun
+        return frames / seconds, (last - first) / seconds
+
+
+def drawn(address: str) -> float:
+    """Frames per second that a page in Chromium draws and acknowledges."""
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        page = browser.new_page(viewport={"width": 1200, "height": 800})
+        frames: list[float] = []
+
+        def sent(message: Any) -> None:
+            if b'"ack"' in message[:200]:
+                frames.append(time.perf_counter())
+
+        page.on("websocket", lambda socket: socket.on("framesent", sent))
+        page.goto(address)
+        page.wait_for_timeout(3000)
+        frames.clear()
+        page.wait_for_timeout(1000 * WATCHED)
+        browser.close()
+    return len(frames) / WATCHED
+
+
+def measure(n: int, most: float, browser: bool) -> str:
+    here, there = multiprocessing.get_context("spawn").Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=serve, args=(n, most, there))
+    process.start()
+    address = here.recv()
+    begun = time.perf_counter()
+    viewer = Viewer(address)
+    viewer.until_running()
+    ready = time.perf_counter() - begun
+    frames, iterations = viewer.watch()
+    size = max(viewer.sizes[-20:])
+    row = [f"{n:,}", f"{most:g}", f"{ready:.1f}"]
+    levels = [most / 2 * factor for factor in (1.2, 0.9, 1.4, 1.0)]
+    sigma = min(viewer.sigma_answer(level) for level in levels)
+    moved = min(viewer.slider_to_frame(level) for level in levels)
+    viewer.ask(type="play")
+    if browser:
+        # The page alone, while the client only keeps the map moving.
+        threading.Thread(target=viewer.watch_on, daemon=True).start()
+        page = f"{drawn(address):.1f}"
+    else:
+        page = "–"
+    here.send("enough")
+    memory = here.recv()
+    process.join()
+    row += [f"{1000 * sigma:.0f} ms", f"{moved:.2f} s", f"{frames:.1f}", f"{iterations:.1f}", page]
+    row += [f"{size / 2**10:,.0f} KiB", f"{memory:.2f} GiB"]
+    return f"| {' | '.join(row)} |"
+
+
+HEADINGS = (
+    "points",
+    "largest perplexity",
+    "seconds to the first moved map, search included",
+    "slider to bandwidths",
+    "slider to map",
+    "frames per second",
+    "iterations per second",
+    "drawn per second",
+    "frame",
+    "server's peak memory",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 70_000])
+    parser.add_argument("--max-perplexity", type=float, default=60.0)
+    parser.add_argument("--browser", action="store_true")
+    options = parser.parse_args()
+    print(f"| {' | '.join(HEADINGS)} |\n|{' --- |' * len(HEADINGS)}", flush=True)
+    for n in options.sizes:
+        print(measure(n, options.max_perplexity, options.browser), flush=True)
+
+
+if __name__ == "__main__":
+    main()
