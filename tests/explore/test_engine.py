@@ -94,6 +94,22 @@ def test_the_code_makes_the_same_map(engine, digits, model):
     np.testing.assert_array_equal(again(engine, digits[0]), engine.positions)
 
 
+def test_maps_of_many_points_begin_to_move_without_a_factor(engine, digits, monkeypatch):
+    """Ten iterations of momentum, then the model's own direction; the code makes both again."""
+    from closeknit.explore import engine as module
+
+    engine.step(30)
+    assert engine.wait(lambda: engine.frame.iteration == 30)
+    monkeypatch.setattr(module, "MANY", 100)
+    engine.set(Parameters(perplexity=12.0))
+    engine.step(16)
+    assert engine.wait(lambda: engine.frame.iteration == 46)
+    engine.stop()
+    legs = [(leg.at_once, sum(count for _, count in leg.stages)) for leg in engine.trail]
+    assert legs == [(False, 30), (True, 10), (False, 6)]
+    np.testing.assert_array_equal(again(engine, digits[0]), engine.positions)
+
+
 def test_another_model_takes_the_map_at_its_own_scale(engine):
     """Maps of s-SNE are narrower than t-SNE's; without scaling the first steps would collapse."""
     engine.play()

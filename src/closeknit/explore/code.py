@@ -72,6 +72,8 @@ def _leg(leg: Leg, k: int) -> list[str]:
         options["init"] = "Y"
         if parameters.model == "tsne":
             options["exaggeration"] = "()"
+        if leg.at_once:
+            options["direction"] = '"momentum"'
     elif parameters.model == "ee":
         # λ is found at the minimum of s-SNE, which has the same kernel.
         twin, first = Parameters("ssne", parameters.perplexity), leg.stages[0][1]

@@ -28,7 +28,7 @@ from closeknit.exceptions import CloseknitWarning
 from closeknit.explore.frames import Frame
 from closeknit.explore.parameters import Parameters
 from closeknit.graphs import affinity_graph
-from closeknit.minimize import Convergence, Schedule, Stage, State, StopReason
+from closeknit.minimize import Convergence, Momentum, Schedule, Stage, State, StopReason
 from closeknit.neighbors import Neighbors, find_neighbors
 from closeknit.objectives import SymmetricSNE
 from closeknit.progress import Event, listening
@@ -39,6 +39,9 @@ __all__ = ["Engine", "Leg", "neighbors_for"]
 _PAUSE, _COST = 0.5, 20.0
 #: Iterations of a minimisation that the user, not convergence, will end.
 _ENDLESS = 1_000_000
+#: Points from which on a factor of the graph takes longer than a user should wait: a map that goes
+#: on begins with so many iterations of plain momentum, which needs none.
+MANY, _AT_ONCE = 20_000, 10
 #: Factors by which a map may be scaled for another model.
 _SCALES = 2.0 ** np.arange(-7.0, 4.0)
 
@@ -62,6 +65,8 @@ class Leg:
         What the map was multiplied by at the beginning.
     restarted : bool
         Whether it began at the start, not at the map before.
+    at_once : bool
+        Whether it went by plain momentum.
     """
 
     parameters: Parameters
@@ -69,6 +74,7 @@ class Leg:
     stages: tuple[tuple[float, int], ...]
     scale: float
     restarted: bool
+    at_once: bool = False
 
 
 def neighbors_for(perplexity: float, available: int) -> int:
@@ -152,6 +158,7 @@ class Engine:
         self._measured = (0.0, 0.0)  # when the neighbours kept were measured, and for how long
         self._kept: MapSettled | None = None
         self._start: NDArray[np.float64] | None = None
+        self._fresh = False  # whether nothing was minimised yet on the graph
         self._scale = 1.0  # by which the next leg multiplies the map
         first = positions if positions is not None else self._first_look()
         self.positions = np.array(first, dtype=np.float64, order="C")
@@ -336,7 +343,7 @@ class Engine:
             self.graph, fitted = affinity_graph(self.X, estimator)
             self.affinities, self.sigmas = fitted.affinities_, fitted.sigmas_
         self.training = estimator.training(self.graph, self.X)
-        self._kept = MapSettled(self.graph)
+        self._kept, self._fresh = MapSettled(self.graph), True
         self._built = wanted
         self._scale = 1.0
         if not self._continues:
@@ -374,6 +381,13 @@ class Engine:
         if self._endless:
             stop = Convergence(0.0)
             stages = (*stages[:-1], replace(stages[-1], max_iter=_ENDLESS))
+        at_once = (
+            self._fresh and not restarted and built.model == "tsne" and len(self.positions) > MANY
+        )
+        self._fresh = False
+        if at_once:
+            stop, stages = Convergence(0.0), (replace(stages[-1], max_iter=_AT_ONCE),)
+            training = replace(training, direction=Momentum(n_jobs=self.n_jobs))
         start = self._initial() if restarted else self._scale * self.positions
         scale, self._scale = 1.0 if restarted else self._scale, 1.0
         if restarted:
@@ -388,8 +402,8 @@ class Engine:
         )
         if done:
             legs = tuple((float(lam), int(count)) for lam, count in done)
-            self.trail.append(Leg(built, legs[-1][0], legs, scale, restarted))
-        if path.stopped_because is not StopReason.CALLBACK and not self._endless:
+            self.trail.append(Leg(built, legs[-1][0], legs, scale, restarted, at_once))
+        if path.stopped_because is not StopReason.CALLBACK and not (self._endless or at_once):
             self._publish(replace(self.frame, kept=self._measure(self.positions, True)))
             with self._wake:
                 self.playing, self.settled = False, True

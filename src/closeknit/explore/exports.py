@@ -219,7 +219,7 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
 def _describe(level: Level) -> dict[str, Any]:
     engine, neighbors = level.engine, level.engine.neighbors
     legs = [
-        (asdict(leg.parameters), leg.lam, leg.stages, leg.scale, leg.restarted)
+        (asdict(leg.parameters), leg.lam, leg.stages, leg.scale, leg.restarted, leg.at_once)
         for leg in engine.trail
     ]
     return {
@@ -325,7 +325,7 @@ def _restore_level(session: Session, content: dict[str, Any]) -> Level:
             numbers["objective"] = float("nan")
         frame = Frame(positions=positions.astype(np.float32), **numbers)
         trail = [
-            Leg(Parameters(**leg[0]), float(leg[1]), tuple(map(tuple, leg[2])), leg[3], leg[4])
+            Leg(Parameters(**leg[0]), float(leg[1]), tuple(map(tuple, leg[2])), *leg[3:6])
             for leg in content["trail"]
         ]
         engine.move_to(positions, trail, frame)
