@@ -111,8 +111,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = "closeknit"
 html_static_path = ["_static"]
 html_css_files = ["closeknit.css"]
-html_js_files = [("slider.js", {"defer": "defer"})]
+html_js_files = [("closeknit.js", {"defer": "defer"})]
 html_copy_source = False
+html_scaled_image_link = False
 html_show_sourcelink = False
 html_theme_options = {
     "header_links_before_dropdown": 6,

@@ -5,6 +5,7 @@ for (const slider of document.querySelectorAll(".slider")) {
   const range = Object.assign(document.createElement("input"), {
     type: "range", min: 0, max: pictures.length - 1, step: 1,
   });
+  range.setAttribute("aria-label", "Which picture is shown");
   range.value = Math.floor(pictures.length / 2);
   const label = document.createElement("label");
   const shown = document.createElement("output");
@@ -17,4 +18,19 @@ for (const slider of document.querySelectorAll(".slider")) {
   };
   range.addEventListener("input", show);
   show();
+}
+
+// What the theme leaves to do for those who use a keyboard or a screen reader.
+for (const button of document.querySelectorAll(".search-button__button")) {
+  if (button.textContent.trim()) button.removeAttribute("aria-label");
+}
+for (const summary of document.querySelectorAll("nav summary")) {
+  const page = summary.closest("li")?.querySelector("a")?.textContent.trim();
+  summary.setAttribute("aria-label", `Pages under ${page}`);
+}
+for (const link of document.querySelectorAll(".sphx-glr-thumbcontainer a")) {
+  link.setAttribute("aria-label", link.textContent.trim());
+}
+for (const box of document.querySelectorAll(".bd-content table, .bd-content pre")) {
+  if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
 }
