@@ -100,7 +100,7 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib",),
     "image_srcset": ["2x"],
     "abort_on_example_error": True,
-    "plot_gallery": True,
+    "capture_repr": (),
 }
 # Figures are shown at the size of the screen.
 warnings.filterwarnings("ignore", message=".*non-interactive.*")

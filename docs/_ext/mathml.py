@@ -18,7 +18,7 @@ def block(writer: Any, node: nodes.math_block) -> None:
     """Write a formula on a line of its own."""
     formula = convert(node.astext(), display="block")
     # Long formulas scroll by themselves, also with the keyboard.
-    writer.body.append(f'<div class="math" tabindex="0" role="group">{formula}</div>')
+    writer.body.append(f'<div class="formula" tabindex="0" role="group">{formula}</div>')
     raise nodes.SkipNode
 
 
