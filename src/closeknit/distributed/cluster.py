@@ -11,6 +11,7 @@ import json
 import secrets
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,12 +24,12 @@ from numpy.typing import NDArray
 from closeknit.exceptions import ClusterError, DataError
 from closeknit.io.extras import require
 from closeknit.io.files import reading, replacing
-from closeknit.progress import report
+from closeknit.progress import log, report
 
 __all__ = ["Cluster", "Folder", "current_client"]
 
 #: How often an evaluation is repeated whose positions were lost with their worker.
-_ATTEMPTS = 20
+_ATTEMPTS = 12
 
 
 @dataclass(frozen=True)
@@ -200,9 +201,11 @@ class Cluster:
             try:
                 futures = ask()
                 return self.client.gather(futures)
-            except CancelledError as error:
+            except (CancelledError, OSError, TimeoutError) as error:
                 if self.is_lost() or attempt == _ATTEMPTS - 1:
                     raise self.explain(error, stage, "an evaluation") from error
+                log("a worker was lost; the evaluation is repeated")
+                time.sleep(0.1 * 1.5**attempt)  # for the scheduler to notice
             except BaseException as error:
                 self._cancel(futures)
                 if not isinstance(error, Exception):
