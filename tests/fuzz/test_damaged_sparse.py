@@ -193,3 +193,13 @@ def test_whole_ones_pass_in_every_format(kind):
 def test_a_sparse_vector_is_no_matrix():
     with pytest.raises(ValueError, match=r"must have two dimensions, got shape \(3,\)"):
         check_structure(sp.coo_array(np.ones(3)))
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+def test_more_points_or_features_than_32_bits_can_number(taker):
+    """Refused before anything is copied; the arrays here are views of one number."""
+    wide = sp.coo_matrix(([1.0], ([0], [2**31])), shape=(N, 2**31 + 1))
+    tall = sp.coo_matrix((2**31, 3))
+    for X in (wide, tall, np.broadcast_to(np.zeros((1, 1)), (2**31, 3))):
+        with pytest.raises((ValueError, TypeError), match="too large|sparse graph of distances"):
+            TAKERS[taker](X)

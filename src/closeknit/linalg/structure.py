@@ -13,12 +13,15 @@ __all__ = ["check_finite", "check_structure", "real_array"]
 
 #: Beyond it, and below its inverse, squares are at the ends of the range of numbers.
 LARGEST = 1e150
+#: Indices of points and features have 32 bits in the compiled core.
+MOST = 2**31 - 1
 
 
 def check_structure(X: Any, name: str = "the sparse matrix") -> None:
-    """Refuse masked entries, complex numbers, and sparse matrices whose indices lead nowhere.
+    """Refuse what compiled code could not take: masked entries, sparse indices that lead nowhere, …
 
-    Compiled code trusts the structure of a sparse matrix, SciPy's as well as ours, so this comes
+    Complex numbers are refused as well, and more rows or columns than 32 bits can number. Compiled
+    code trusts the structure of a sparse matrix, SciPy's as well as ours, so this comes
     before anything else is done with it.
 
     Parameters
@@ -45,7 +48,12 @@ def check_structure(X: Any, name: str = "the sparse matrix") -> None:
             "rows or columns that hold them"
         )
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
-        raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+        raise ValueError("Complex data not supported: all numbers must be real")
+    if max(getattr(X, "shape", None) or (0,)) > MOST:
+        raise ValueError(
+            f"an array of shape {X.shape} is too large: points and features are numbered with 32 "
+            f"bits, so that there can be at most {MOST} of them"
+        )
     if not issparse(X):
         return
     if len(X.shape) != 2:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from closeknit.kernels import GAUSSIAN, STUDENT
-from closeknit.linalg import Array, check_symmetric
+from closeknit.linalg import Array, check_symmetric, real_array
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion, SparseRepulsion
 
@@ -127,7 +127,8 @@ class TElasticEmbedding(UnnormalizedObjective):
 def _weighted(weights: Any, shape: tuple[int, ...], n_jobs: int | None) -> Repulsion:
     """Return sums with the given weights, once these are checked."""
     is_sparse = sparse.issparse(weights)
-    w = check_symmetric(weights, "repulsive_weights") if is_sparse else np.array(weights, float)
+    name = "repulsive_weights"
+    w = check_symmetric(weights, name) if is_sparse else np.array(real_array(weights, name))
     if w.shape != shape or w.ndim != 2 or w.shape[0] != w.shape[1]:
         raise ValueError(
             f"repulsive_weights must be square and of the affinities' shape {shape}, got {w.shape}"
