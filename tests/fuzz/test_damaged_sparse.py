@@ -201,5 +201,5 @@ def test_more_points_or_features_than_32_bits_can_number(taker):
     wide = sp.coo_matrix(([1.0], ([0], [2**31])), shape=(N, 2**31 + 1))
     tall = sp.coo_matrix((2**31, 3))
     for X in (wide, tall, np.broadcast_to(np.zeros((1, 1)), (2**31, 3))):
-        with pytest.raises((ValueError, TypeError), match="too large|sparse graph of distances"):
+        with pytest.raises((ValueError, TypeError), match=r"too large|sparse graph of distances"):
             TAKERS[taker](X)
