@@ -154,13 +154,3 @@ def test_what_a_handler_raises_ends_the_call(call, n_jobs, alarm):
     with pytest.raises(KeyboardInterrupt):
         run()
     assert unfinished()
-
-
-def test_an_interrupt_while_a_matrix_is_looked_at_is_no_other_error():
-    class Matrix:
-        @property
-        def indptr(self):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        _core.Graph(Matrix())
