@@ -11,8 +11,8 @@ from scipy.sparse import issparse
 
 __all__ = ["check_finite", "check_structure", "real_array"]
 
-#: Beyond it, and below its inverse, squares are at the ends of the range of numbers.
-LARGEST = 1e150
+#: Beyond it, and below its inverse, sums and reciprocals are at the ends of the range of numbers.
+LARGEST = 1e290
 #: Indices of points and features have 32 bits in the compiled core.
 MOST = 2**31 - 1
 
