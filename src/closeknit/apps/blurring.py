@@ -34,7 +34,7 @@ class BlurringMeanShift(BaseMeanShift):
 
     P holds the affinities exp(−‖x_n − x_m‖² / 2σ_n²) between the points where they are now, each
     point's own included, with rows that sum to 1. The bandwidths σ_n are the entropic ones of the
-    points as given. Clusters shrink to points within a few iterations, much faster than
+    points as given. Clusters shrink to points within a few iterations, fewer than those in which
     :class:`MeanShift` finds its modes, and hardly move from then on, which ends it.
 
     Parameters
