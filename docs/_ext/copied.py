@@ -33,7 +33,7 @@ def relink(text: str, source: Path) -> str:
     return re.sub(r"\]\(([^)\s]+)\)", moved, text)
 
 
-def copy(app: Any) -> None:
+def copy(app: Any, config: Any) -> None:
     """Write the copies that have changed."""
     printouts = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
     pages = [ROOT / f"{name}.md" for name in PROJECT]
@@ -47,6 +47,6 @@ def copy(app: Any) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Copy before anything is read."""
-    app.connect("builder-inited", copy, priority=100)
+    """Copy before Sphinx looks for pages."""
+    app.connect("config-inited", copy)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,7 +18,7 @@ STATIONS = (
 )
 
 
-def write_index(app: Any) -> None:
+def write_index(app: Any, config: Any) -> None:
     """List the stations that this version has; one that is not known here is an error."""
     if unknown := set(closeknit._NAMES) - {"cli", *STATIONS}:
         raise ValueError(f"{INDEX.name} should list {unknown}; add them to STATIONS")
@@ -67,7 +67,7 @@ def resolve(app: Any, env: Any, node: Any, contents: Any) -> Any:
 
 def setup(app: Any) -> dict[str, Any]:
     """Write the index before autosummary reads it; listen to autodoc and to references."""
-    app.connect("builder-inited", write_index, priority=100)
+    app.connect("config-inited", write_index)
     app.connect("autodoc-skip-member", skip)
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
