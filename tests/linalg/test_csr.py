@@ -12,6 +12,7 @@ from closeknit.linalg import (
     canonical,
     check_symmetric,
     check_weights,
+    core_graph,
     entry_rows,
     inner,
     multiply,
@@ -266,3 +267,15 @@ def test_an_order_must_name_every_point_once(order):
     W = sparse.csr_matrix(np.ones((3, 3)))
     with pytest.raises((ValueError, IndexError)):
         permuted(W, np.array(order))
+
+
+def test_an_interrupt_while_a_matrix_is_looked_at_is_no_other_error():
+    class Interrupted(sparse.csr_matrix):
+        @property
+        def shape(self):
+            raise KeyboardInterrupt
+
+    matrix = sparse.csr_matrix(np.eye(2))
+    matrix.__class__ = Interrupted
+    with pytest.raises(KeyboardInterrupt):
+        core_graph(matrix)

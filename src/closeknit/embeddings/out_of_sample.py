@@ -11,7 +11,7 @@ from scipy import sparse
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array
+from closeknit.linalg import Array, core_graph
 from closeknit.neighbors import validate_points
 from closeknit.repulsion import Potential
 
@@ -98,7 +98,7 @@ def place(
     positions = weighted_means(Q, embedding)
     spread = float(embedding.std()) or 1.0
     _core.place(
-        _core.Graph(Q),
+        core_graph(Q),
         np.ascontiguousarray(embedding),
         kernel.code,
         repulsion,

@@ -15,7 +15,14 @@ from sklearn.base import clone
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities import EntropicAffinities
-from closeknit.linalg import canonical, check_finite, check_symmetric, check_weights, real_array
+from closeknit.linalg import (
+    canonical,
+    check_finite,
+    check_symmetric,
+    check_weights,
+    core_graph,
+    real_array,
+)
 
 __all__ = ["affinity_graph", "mean_of", "symmetrize"]
 
@@ -175,7 +182,7 @@ def mean_of(P: csr_matrix, T: csr_matrix, n_jobs: int | None = -1) -> csr_matrix
     array([[0.25, 0.5 ]])
     """
     n, threads = P.shape[0], effective_n_jobs(n_jobs)
-    rows = (_core.Graph(P), _core.Graph(T))
+    rows = (core_graph(P), core_graph(T))
     counts = np.empty(n, dtype=P.indptr.dtype)
     _core.merged_counts(*rows, counts, threads)
     total = int(counts.sum(dtype=np.int64))

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.linalg.csr import Array, canonical
+from closeknit.linalg.csr import Array, canonical, core_graph
 
 __all__ = ["ApproximateCholesky"]
 
@@ -110,7 +110,7 @@ class ApproximateCholesky:
         self._n, self._n_jobs, self._seed = n, n_jobs, int(random_state)
         earlier = None if like is None else like._factor
         self._factor: _core.ApproximateCholesky = _core.approximate_cholesky(
-            _core.Graph(weights), values, self._seed, earlier
+            core_graph(weights), values, self._seed, earlier
         )
 
     @property

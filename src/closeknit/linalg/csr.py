@@ -5,6 +5,7 @@ Inner products do without BLAS, whose last digits depend on the number of its th
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "canonical",
     "check_symmetric",
     "check_weights",
+    "core_graph",
     "entry_rows",
     "inner",
     "multiply",
@@ -276,10 +278,35 @@ def permuted(W: csr_matrix, order: NDArray[np.int64], n_jobs: int | None = -1) -
     np.cumsum(np.diff(W.indptr)[order], out=indptr[1:])
     indices, data = np.empty_like(W.indices), np.empty_like(W.data)
     order = np.ascontiguousarray(order, dtype=np.int64)
-    _core.permute(_core.Graph(W), order, indptr, indices, data, effective_n_jobs(n_jobs))
+    _core.permute(core_graph(W), order, indptr, indices, data, effective_n_jobs(n_jobs))
     out = csr_matrix((data, indices, indptr), shape=W.shape)
     out.has_sorted_indices = False
     return out
+
+
+def core_graph(matrix: Any) -> _core.Graph:
+    """Hand a CSR matrix to the compiled core.
+
+    SciPy's `shape` is Python code, in which a Ctrl-C may strike; if that were read within the core,
+    the interrupt would come out as another error.
+
+    Parameters
+    ----------
+    matrix : csr_matrix
+
+    Returns
+    -------
+    _core.Graph
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import core_graph
+    >>> type(core_graph(csr_matrix([[0.0, 1.0], [1.0, 0.0]]))).__name__
+    'Graph'
+    """
+    parts = {name: getattr(matrix, name) for name in ("indptr", "indices", "data", "shape")}
+    return _core.Graph(SimpleNamespace(**parts))
 
 
 def multiply(matrix: csr_matrix, X: Array, n_jobs: int | None = -1) -> Array:
@@ -307,7 +334,7 @@ def multiply(matrix: csr_matrix, X: Array, n_jobs: int | None = -1) -> Array:
     X = np.ascontiguousarray(X, dtype=np.float64)
     out = np.empty_like(X)
     threads = effective_n_jobs(n_jobs)
-    _core.multiply(_core.Graph(matrix), X, out, threads)
+    _core.multiply(core_graph(matrix), X, out, threads)
     return out
 
 

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
-from closeknit.linalg.csr import canonical, entry_rows
+from closeknit.linalg.csr import canonical, core_graph, entry_rows
 
 __all__ = ["strongest_entries", "take_entries", "thin"]
 
@@ -47,7 +47,7 @@ def strongest_entries(
         return None
     keep = np.empty(weights.nnz, dtype=np.uint8)
     threads = effective_n_jobs(n_jobs)
-    alone = _core.mark_strongest(_core.Graph(weights), n_neighbors, keep, threads)
+    alone = _core.mark_strongest(core_graph(weights), n_neighbors, keep, threads)
     if alone >= 0:
         raise ValueError(
             f"weights must be symmetric, but row {alone} differs from column {alone}; "

@@ -24,6 +24,7 @@ from closeknit.linalg import (
     Factor,
     canonical,
     choose_solver,
+    core_graph,
     factorize,
     row_sums,
     same_pattern,
@@ -82,7 +83,7 @@ class AttractiveHessian:
         self.weights = weights = canonical(weights, dtype=None)
         self._solver, self._random_state, self._n_jobs = solver, random_state, n_jobs
         degrees = np.empty(weights.shape[0])
-        _core.sum_rows(_core.Graph(weights), degrees, effective_n_jobs(n_jobs))
+        _core.sum_rows(core_graph(weights), degrees, effective_n_jobs(n_jobs))
         alone = ~(degrees > 0.0)
         others = degrees[~alone] if not alone.all() else np.ones(1)
         # The second term only matters where degrees differ by a factor of more than 1e4; Cholesky
@@ -102,7 +103,7 @@ class AttractiveHessian:
         # Components that no weight which was cut off holds in place; points alone have a curvature
         # of their own.
         label = np.empty(len(degrees), dtype=np.int32)
-        _core.label_components(_core.Graph(self.kept), degrees, _NEGLIGIBLE, label)
+        _core.label_components(core_graph(self.kept), degrees, _NEGLIGIBLE, label)
         cut = degrees - row_sums(self.kept)
         floats = np.bincount(label, cut) <= _NEGLIGIBLE * np.bincount(label, degrees)
         floats[label[alone]] = False

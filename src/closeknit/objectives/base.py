@@ -21,7 +21,7 @@ from scipy.sparse import csr_matrix
 from closeknit import _core
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array, check_symmetric, permuted, take_entries, with_data
+from closeknit.linalg import Array, check_symmetric, core_graph, permuted, take_entries, with_data
 from closeknit.objectives.map_order import map_order
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
@@ -78,7 +78,7 @@ class Attraction:
 
     @cached_property
     def _graph(self) -> _core.Graph:
-        return _core.Graph(self.weights)  # checked once, not at every iteration
+        return core_graph(self.weights)  # checked once, not at every iteration
 
     def value(self, X: Array, force: Array | None = None) -> float:
         """Return E⁺; Σ_m w (−log K)' (x_n − x_m), a quarter of its gradient, goes to `force`."""
