@@ -158,6 +158,7 @@ class Engine:
         self._measured = (0.0, 0.0)  # when the neighbours kept were measured, and for how long
         self._kept: MapSettled | None = None
         self._start: NDArray[np.float64] | None = None
+        self._entropy = np.nan
         self._fresh = False  # whether nothing was minimised yet on the graph
         self._scale = 1.0  # by which the next leg multiplies the map
         first = positions if positions is not None else self._first_look()
@@ -344,6 +345,10 @@ class Engine:
             self.affinities, self.sigmas = fitted.affinities_, fitted.sigmas_
         self.training = estimator.training(self.graph, self.X)
         self._kept, self._fresh = MapSettled(self.graph), True
+        objective, stop = self.training.objective, self.training.stop
+        # H(P) takes a pass over the graph, which the rule for stopping has made already.
+        known = stop.floor if isinstance(stop, MapSettled) else 0.0
+        self._entropy = known or getattr(objective, "entropy", np.nan)
         self._built = wanted
         self._scale = 1.0
         if not self._continues:
@@ -441,17 +446,9 @@ class Engine:
         return self._is_due()
 
     def _divergence(self, state: State) -> float | None:
-        entropy = self._entropy()
-        value = state.parts[0] + state.parts[1] - entropy
+        """KL(P‖Q), whatever the λ; None for models that are no divergence."""
+        value = state.parts[0] + state.parts[1] - self._entropy
         return float(value) if np.isfinite(value) else None
-
-    def _entropy(self) -> float:
-        """H(P), computed once per graph; NaN for models that are no divergence."""
-        assert self.training is not None
-        objective = self.training.objective
-        if getattr(self, "_entropy_of", None) is not objective:
-            self._entropy_of, self._known_entropy = objective, getattr(objective, "entropy", np.nan)
-        return float(self._known_entropy)
 
     def _measure(self, X: NDArray[np.float64], anyway: bool = False) -> float | None:
         """The share of neighbours kept, or what it was if that was measured a moment ago."""
