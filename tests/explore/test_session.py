@@ -109,7 +109,7 @@ def test_a_point_has_a_name_values_and_a_picture(running, digits):
     assert ["digit", str(digits[1][7])] in [list(pair) for pair in header["values"]]
     assert header["size"] == [8, 8]
     picture = np.frombuffer(pixels, np.uint8).reshape(8, 8, 4)
-    np.testing.assert_array_equal(picture[:, :, 0], digits[2][7])
+    np.testing.assert_array_equal(picture[:, :, 0], (digits[2][7] * 255 / 16).astype(np.uint8))
 
 
 def test_neighbours_of_a_point_come_with_their_affinities(running):

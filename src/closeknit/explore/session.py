@@ -71,7 +71,7 @@ class Session:
     table : Table
     parameters : Parameters or None, default=None
     images : ndarray of shape (n_samples, height, width) or (n_samples, height, width, 3), optional
-        A thumbnail per point: grey levels or colours from 0 to 255, or from 0 to 1.
+        A thumbnail per point: bytes, or other numbers, of which the largest is white.
     max_perplexity : float or None, default=None
         The largest perplexity offered; None is 100, or 50 beyond 100,000 points, or as many as
         there are points for.
@@ -372,6 +372,5 @@ def _check_images(images: Any, n: int) -> NDArray[np.uint8] | None:
         raise ValueError("images are shown small; make them at most 256 pixels wide and high")
     if found.dtype == np.uint8:
         return found
-    top = float(found.max(initial=0.0))
-    scale = 255.0 if top <= 1.0 else min(1.0, 255.0 / (top or 1.0))
-    return np.clip(found * scale, 0, 255).astype(np.uint8)
+    top = float(found.max(initial=0.0)) or 1.0
+    return np.clip(found * (255.0 / top), 0, 255).astype(np.uint8)
