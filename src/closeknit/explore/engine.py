@@ -176,14 +176,14 @@ class Engine:
     def start(self) -> None:
         """Begin to work, in a thread, if it is not running already."""
         with self._wake:
-            if self._thread is not None:
-                return
             self._stopped = False
+            if self._thread is not None:  # one that was about to end goes on, or begins again
+                return
             self._thread = threading.Thread(target=self._work, name="closeknit-map", daemon=True)
             self._thread.start()
 
     def stop(self, timeout: float | None = None) -> None:
-        """End the thread; the map stays, and `start` goes on from there."""
+        """End the thread and wait so long for it; the map stays, and `start` goes on from there."""
         with self._wake:
             thread, self._stopped = self._thread, True
             self._wake.notify_all()
@@ -277,6 +277,7 @@ class Engine:
         return self._stopped or self._moved or self.parameters != self._built
 
     def _work(self) -> None:
+        failed = False
         try:
             with listening(self._hear), warnings.catch_warnings():
                 warnings.simplefilter("ignore", CloseknitWarning)
@@ -296,12 +297,16 @@ class Engine:
         except _StoppedError:
             pass
         except Exception as error:
+            failed = True
             self.error = f"{type(error).__name__}: {error}"
             self._say("failed")
         finally:
             with self._wake:
                 self._thread = None
                 self._wake.notify_all()
+                wanted = not (self._stopped or failed)  # again, since it was told to end
+            if wanted:
+                self.start()
 
     def _hear(self, event: Event) -> None:
         """Progress of a search; the only place where it can be ended."""

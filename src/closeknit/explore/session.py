@@ -23,6 +23,8 @@ __all__ = ["Level", "Pin", "Session"]
 _UNDO_BYTES = 2**28
 #: Fewest points that can be embedded on their own.
 _FEWEST = 10
+#: Seconds that a viewer who goes waits for the end of an iteration; a search may take longer.
+_PATIENCE = 0.5
 #: The column in which selections are named.
 _LABEL = "label"
 
@@ -205,12 +207,8 @@ class Session:
         with self.lock:
             self.listeners.remove(listener)
             self._viewers -= 1
-            last = self._viewers == 0
-        if last:
-            self.engine.stop()
-            with self.lock:
-                if self._viewers and not self.engine.is_running:  # another came meanwhile
-                    self.engine.start()
+            if self._viewers == 0:
+                self.engine.stop(_PATIENCE)
 
     def close(self, timeout: float | None = 1.0) -> None:
         """End the thread."""
@@ -333,7 +331,7 @@ class Session:
     def _show(self, levels: tuple[Level, ...]) -> None:
         before, after = self.engine, levels[-1].engine
         before.listeners.clear()
-        before.stop()
+        before.stop(_PATIENCE)
         self.levels = levels
         self.selected = np.zeros(len(self.level.rows), dtype=bool)
         after.listeners[:] = [self.tell]
