@@ -27,6 +27,7 @@ from closeknit.plotting.affinities import plot_affinities
 from closeknit.plotting.embedding import plot_embedding
 from closeknit.plotting.entropy import plot_entropy
 from closeknit.plotting.history import plot_history
+from closeknit.plotting.html import embedding_html
 from closeknit.plotting.path import plot_path
 from closeknit.plotting.sigmas import plot_sigmas
 from closeknit.plotting.sparsity import plot_sparsity
@@ -37,6 +38,7 @@ __all__ = [
     "categorize",
     "category_colors",
     "curve_styles",
+    "embedding_html",
     "plot_affinities",
     "plot_embedding",
     "plot_entropy",
