@@ -53,7 +53,7 @@ class Affinities(AffinityCommand, DataCommand):
             self.single_perplexity(f"a picture such as --sigmas {self.sigmas}")
         with self.stages():
             report("reading")
-            table, shape = self._read_points()
+            table, shape, prepared = self._read_points()
             warn_if_large(self, table.X.shape, "affinities")
             estimator = self._fit(table)
             report("writing")
@@ -63,6 +63,7 @@ class Affinities(AffinityCommand, DataCommand):
                 _write_sigmas(self.sigmas, estimator, table, shape)
         facts = [
             *self.data_facts(table),
+            *prepared,
             *neighbor_facts(estimator),
             Fact("smallest_sigma", "smallest σ", float(estimator.sigmas_.min()), "{:.4g}"),
             Fact("largest_sigma", "largest σ", float(estimator.sigmas_.max()), "{:.4g}"),
@@ -73,16 +74,17 @@ class Affinities(AffinityCommand, DataCommand):
         files = [Fact("output", "Affinities", target), Fact("sigmas", "Bandwidths", self.sigmas)]
         self.summarize(f"Entropic affinities of {self.path}", facts, files)
 
-    def _read_points(self) -> tuple[Table, Any]:
+    def _read_points(self) -> tuple[Table, Any, list[Fact]]:
         """The input, and the shape of a picture, whose pixels are points (i, j, L, u, v)."""
         if not is_picture(self.path):
-            return self.read(), None
+            table, prepared = self.read_prepared()
+            return table, None, prepared
         from closeknit.apps import pixel_features
         from closeknit.io import Table
 
         image = read_image(self.path)
         names = ("row", "column", "L", "u", "v")
-        return Table(pixel_features(image), names, kind="image"), image.shape[:2]
+        return Table(pixel_features(image), names, kind="image"), image.shape[:2], []
 
     def _fit(self, table: Table) -> Any:
         from closeknit import EntropicAffinities

@@ -37,46 +37,89 @@ class Cluster(AffinityCommand, DataCommand):
     --------
     closeknit cluster moons.csv --clusters 2 --perplexity 10 -o clusters.csv
 
+    closeknit cluster moons.csv --clusters 2 --plot moons.png
+
     closeknit cluster cells.h5ad --method meanshift --save-model cells.closeknit
     """
 
     clusters: int | None = cluster_options("clusters")[0]
     output: Path | None = out.output_file(out.TABLE_FILE, "INPUT-clusters.csv")
     method: Clustering = cluster_options("clusters")[1]
+    plot: Path | None = option(
+        "Draw the clusters, too: .png, .pdf or .svg. More than two features are shown by their "
+        "first two principal components, graphs by Laplacian eigenmaps."
+    )
     kind: InputKind = input_kind()
     save_model: Path | None = out.model_file()
 
     def run(self) -> None:
         """See `Command`."""
         from closeknit.graphs import symmetrize
-        from closeknit.io.writers import TABLES
+        from closeknit.io.writers import MAPS
 
         check_number(self.method, self.clusters, "--clusters")
         target = self.output or out.name_after(self.path, "clusters", ".csv")
-        out.check_outputs([self.path], [(target, TABLES), (self.save_model, None)])
+        out.check_outputs([self.path], [(target, MAPS), (self.plot, None), (self.save_model, None)])
+        if self.plot is not None:
+            out.picture_format(self.plot)
+        if self.save_model is not None:
+            self.refuse_unprepared("--save-model")
         with self.stages():
             report("reading")
-            table = self.read()
+            table, prepared = self.read_prepared()
             given = holds_affinities(self.kind, table.X)
             if not given:
                 warn_if_large(self, table.X.shape, WORK[self.method], self.clusters or 0)
             report("starting")
             estimator = self._make(given).fit(symmetrize(table.X) if given else table.X)
             report("writing")
-            out.write_rows(target, estimator.labels_.reshape(-1, 1), ["cluster"], table)
+            labels = estimator.labels_.reshape(-1, 1)
+            out.write_rows(target, labels, ["cluster"], table, self.path)
+            if self.plot is not None:
+                self._draw(self.plot, estimator, table)
             if self.save_model is not None:
                 out.write_model(estimator, table, self.save_model)
         facts = [
             Fact("method", "method", self.method),
             *self.data_facts(table, affinities=given),
+            *prepared,
             *neighbor_facts(getattr(estimator, "affinity_estimator_", None)),
             *cluster_facts(estimator.labels_, "clusters"),
             self.seconds(),
         ]
-        files = [Fact("output", "Clusters", target), Fact("model", "Model", self.save_model)]
+        files = [
+            Fact("output", "Clusters", target),
+            Fact("plot", "Picture", self.plot),
+            Fact("model", "Model", self.save_model),
+        ]
         self.summarize(f"Clusters of {self.path}", facts, files)
         if getattr(estimator, "stopped_because_", None) == "interrupted":
             raise Interrupted(f"interrupted; the clusters found so far are in {target}")
+
+    def _draw(self, path: Path, estimator: Any, table: Any) -> None:
+        import numpy as np
+        from scipy import sparse
+        from sklearn.decomposition import PCA, TruncatedSVD
+
+        from closeknit import LaplacianEigenmaps
+        from closeknit.plotting import plot_embedding
+
+        X, what = table.X, ""
+        if self.metric == "precomputed" or getattr(estimator, "affinity", "") == "precomputed":
+            X = LaplacianEigenmaps(affinity="precomputed", random_state=self.seed).fit_transform(
+                estimator.affinities_
+            )
+            what = ", by Laplacian eigenmaps"
+        elif X.shape[1] > 2:
+            method = TruncatedSVD if sparse.issparse(X) else PCA
+            X = method(2, random_state=self.seed).fit_transform(X)
+            what = ", by the first two principal components"
+        X = np.asarray(X.toarray() if sparse.issparse(X) else X)
+        figure = out.new_figure((8.0, 7.0))
+        axes = figure.add_subplot()
+        plot_embedding(X, estimator.labels_, ax=axes)
+        axes.set_title(f"Clusters of {self.path.name}{what}")
+        out.save_figure(figure, path)
 
     def _make(self, given: bool) -> Any:
         from closeknit import EntropicAffinities

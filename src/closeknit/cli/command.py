@@ -21,16 +21,22 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import MISSING, dataclass, field, fields
+from importlib import import_module
 from inspect import Parameter, Signature, get_annotations
+from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TextIO, get_args, get_type_hints
 
 import typer
 
 from closeknit.cli.errors import in_options, reported_errors
 from closeknit.cli.progress import Stages, showing_stages
+from closeknit.progress import report
 
 __all__ = ["Command", "Fact", "argument", "function_of", "option"]
+
+#: What help calls values; switches have none.
+_METAVARS = {bool: " ", int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
 
 
 def option(
@@ -125,6 +131,13 @@ class Command:
         "Print the summary as one JSON object on stdout.", flags="--json", default=False
     )
 
+    def start(self) -> None:
+        """Import what most commands need, under a bar that is gone when they begin."""
+        with showing_stages(self.is_visible, transient=True):
+            report("starting")
+            for package in ("closeknit.embeddings", "closeknit.io"):
+                import_module(package)
+
     def run(self) -> None:
         """Do what the command is for."""
         raise NotImplementedError
@@ -149,11 +162,16 @@ class Command:
         return Fact("seconds", "seconds", perf_counter() - self.started, "{:.1f}")
 
     def summarize(self, title: str, facts: Sequence[Fact], files: Sequence[Fact] = ()) -> None:
-        """Print the summary on stdout; `files` are those written. JSON is printed even if quiet."""
+        """Print the summary on stdout; `files` are those written. JSON is printed even if quiet.
+
+        Where a table goes to stdout, the summary goes to stderr.
+        """
+        stream = sys.stderr if any(fact.value == Path("-") for fact in files) else sys.stdout
         if self.json:
-            print(json.dumps({fact.key: fact.value for fact in (*facts, *files)}, default=str))
+            content = {fact.key: fact.value for fact in (*facts, *files)}
+            print(json.dumps(content, default=str), file=stream)
         elif not self.quiet:
-            _print_table(title, facts, files)
+            _print_table(title, facts, files, stream)
 
 
 def function_of(command: type[Command]) -> Callable[..., None]:
@@ -186,7 +204,7 @@ def function_of(command: type[Command]) -> Callable[..., None]:
             one.name,
             Parameter.KEYWORD_ONLY,
             default=Parameter.empty if one.default is MISSING else one.default,
-            annotation=Annotated[types[one.name], one.metadata["typer"]],
+            annotation=Annotated[types[one.name], _with_metavar(one, types[one.name])],
         )
         for one in options
     ]
@@ -197,11 +215,21 @@ def function_of(command: type[Command]) -> Callable[..., None]:
         with reported_errors():
             made = command(given=frozenset(given), **values)
             with _warnings_at_the_end(made):
+                made.start()
                 made.run()
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run
+
+
+def _with_metavar(one: Any, kind: Any) -> Any:
+    """Typer's settings of a field, with a word for its type that users know."""
+    made = one.metadata["typer"]
+    if made.metavar is None:
+        base = next((part for part in get_args(kind) if part is not type(None)), kind)
+        made.metavar = _METAVARS.get(base)
+    return made
 
 
 @contextmanager
@@ -218,7 +246,7 @@ def _warnings_at_the_end(command: Command) -> Iterator[None]:
                 command.warn(message)
 
 
-def _print_table(title: str, facts: Sequence[Fact], files: Sequence[Fact]) -> None:
+def _print_table(title: str, facts: Sequence[Fact], files: Sequence[Fact], stream: TextIO) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -229,10 +257,10 @@ def _print_table(title: str, facts: Sequence[Fact], files: Sequence[Fact]) -> No
     for fact in facts:
         if fact.label and fact.value is not None:
             table.add_row(fact.label, Text(fact.shown))
-    console = Console()
+    console = Console(file=stream)
     console.print(table)
     for fact in files:
         paths = fact.value if isinstance(fact.value, list) else [fact.value]
-        for path in (path for path in paths if path is not None):
+        for path in (path for path in paths if path not in (None, Path("-"))):
             # In one piece, however narrow the terminal, so that it can be copied.
             console.print(f"{fact.label}: {path}", soft_wrap=True, markup=False, highlight=False)

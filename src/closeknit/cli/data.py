@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from closeknit.cli.command import Command, Fact, argument, option
-from closeknit.cli.errors import CommandError, UsageError
+from closeknit.cli.errors import CommandError, UsageError, in_options
+from closeknit.cli.preparation import Preparation
+from closeknit.exceptions import CloseknitError
 
 if TYPE_CHECKING:
     from closeknit.io import Table
@@ -39,12 +45,33 @@ class DataCommand(Command):
     ' '
     """
 
-    path: Path = argument("INPUT", "CSV, TSV, Parquet, NPY, NPZ, Matrix Market, H5AD or a picture.")
+    path: Path = argument(
+        "INPUT",
+        "CSV, TSV, Parquet, Feather, NPY, NPZ, Matrix Market, H5AD or a picture; - is stdin.",
+    )
     label: list[str] | None = option(
         "A column that is no feature, such as a class. May be repeated.", _DATA, metavar="COLUMN"
     )
     ids: str | None = option(
         "The column that names the rows.", _DATA, flags="--id", metavar="COLUMN"
+    )
+    features: list[str] | None = option(
+        "Compute with these columns only, as in a,b. May be repeated.",
+        _DATA,
+        shown="all numeric",
+        metavar="COLUMNS",
+    )
+    drop: list[str] | None = option(
+        "Leave these columns out. May be repeated.", _DATA, metavar="COLUMNS"
+    )
+    standardize: bool = option(
+        "Divide each feature by its standard deviation.",
+        _DATA,
+        flags="--standardize",
+        default=False,
+    )
+    pca: int | None = option(
+        "Compute with so many principal components.", _DATA, min=1, metavar="INTEGER"
     )
     key: str | None = option("The array to take from an NPZ or H5AD file.", _DATA)
     missing: OnMissing = option(
@@ -75,10 +102,47 @@ class DataCommand(Command):
         """Read the input, of which there must be so many rows at least."""
         from closeknit.io import read_table
 
-        table = read_table(self.path, labels=self.label or None, ids=self.ids, **self.reading)
+        features, drop = _split(self.features) or None, _split(self.drop)
+        labels = [*(self.label or ()), *(name for name in drop if name not in (features or ()))]
+        roles: dict[str, Any] = {"features": features, "labels": labels or None, "ids": self.ids}
+        with _readable(self.path) as path:
+            table = read_table(path, **roles, **self.reading)
         if table.n_samples < least:
             raise CommandError(f"{self.path} has one row; give at least two")
-        return table
+        return self._without_dropped(table)
+
+    def _without_dropped(self, table: Table) -> Table:
+        drop = _split(self.drop)
+        kept = {name: column for name, column in table.labels.items() if name not in drop}
+        return replace(table, labels=kept)
+
+    def preparation(self, table: Table) -> Preparation:
+        """What ``--standardize`` and ``--pca`` make of the features, learned from a table."""
+        kind = getattr(self, "kind", InputKind.data)
+        wanted = self.standardize or self.pca is not None
+        if wanted and (
+            getattr(self, "metric", "") == "precomputed" or holds_affinities(kind, table.X)
+        ):
+            raise UsageError(
+                "--standardize and --pca need features, but INPUT holds distances or affinities"
+            )
+        seed = getattr(self, "seed", 0)
+        return Preparation.learned(table, self.standardize, self.pca, seed)
+
+    def refuse_unprepared(self, flag: str) -> None:
+        """Complain where a saved model would be given features that are not prepared."""
+        if self.standardize or self.pca is not None:
+            given = "--standardize" if self.standardize else "--pca"
+            raise UsageError(
+                f"{flag} keeps a model without {given}, and new rows would be misplaced; prepare "
+                "the data beforehand, or leave one of the two out"
+            )
+
+    def read_prepared(self) -> tuple[Table, list[Fact]]:
+        """Read the input, and prepare its features; also what a summary says of that."""
+        table = self.read()
+        prepared = self.preparation(table)
+        return prepared(table), prepared.facts
 
     def read_like(self, names: tuple[str, ...], path: Path) -> Table:
         """Read a file whose feature columns must be those of the fitted data, in any order.
@@ -101,8 +165,10 @@ class DataCommand(Command):
             like = replace(like, key=None)
         if kind != "text":
             like = replace(like, sep=None, decimal=None, encoding=None, header=None)
-        if kind in ("text", "parquet", "h5ad") and names and names != default_names(len(names)):
-            return read_table(path, features=names, ids=like.ids, **like.reading)
+        named = kind in ("text", "parquet", "feather", "h5ad") and names
+        if named and names != default_names(len(names)):
+            table = read_table(path, features=names, ids=like.ids, **like.reading)
+            return self._without_dropped(table)
         return like.read(least=1)
 
     def data_facts(self, table: Table, *, affinities: bool = False) -> list[Fact]:
@@ -149,6 +215,45 @@ class DataCommand(Command):
             Fact("key", "representation" if table.kind == "h5ad" else "array", table.key),
             Fact("text", "read with", None if dialect is None else vars(dialect), words=words),
         ]
+
+
+def _split(names: list[str] | None) -> list[str]:
+    return [name.strip() for part in names or () for name in part.split(",") if name.strip()]
+
+
+#: How files begin that are no text, and what their names end in.
+_MAGIC = {
+    b"\x93NUMPY": ".npy",
+    b"PK": ".npz",
+    b"PAR1": ".parquet",
+    b"ARROW1": ".feather",
+    b"\x89HDF": ".h5ad",
+    b"%%MatrixMarket": ".mtx",
+    b"\x1f\x8b": ".csv.gz",
+    b"\xfd7zXZ": ".csv.xz",
+    b"BZh": ".csv.bz2",
+}
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[Path]:
+    """The file to read: the one given, or for ``-`` a copy of what comes from stdin."""
+    if str(path) != "-":
+        yield path
+        return
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError(
+            "INPUT is -, but nothing comes from stdin; pipe a table in, or name a file"
+        )
+    content = sys.stdin.buffer.read()
+    ending = next((end for magic, end in _MAGIC.items() if content.startswith(magic)), ".csv")
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, f"stdin{ending}")
+        copy.write_bytes(content)
+        try:
+            yield copy
+        except CloseknitError as error:
+            raise CommandError(in_options(str(error).replace(str(copy), "stdin"))) from error
 
 
 def read_image(path: Path) -> Any:

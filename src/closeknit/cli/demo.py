@@ -97,6 +97,8 @@ def _draw(model: Any, digits: NDArray[Any]) -> Figure:
     plot_embedding(model.embedding_, digits, ax=embedding)
     embedding.set_title("t-SNE of scikit-learn's digits")
     plot_sigmas(model.embedding_, model.affinity_estimator_.sigmas_, ax=bandwidths)
+    bandwidths.set(xticks=[], yticks=[])  # framed as the map beside it
+    bandwidths.spines[:].set_visible(False)
     bandwidths.set_title(f"bandwidth σ at perplexity {model.perplexity:g}")
     # The last stage, after early exaggeration; the objective is KL(P‖Q) plus the entropy of P.
     constant = model.objective_ - model.kl_divergence_

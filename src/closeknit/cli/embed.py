@@ -15,6 +15,7 @@ from closeknit.cli.errors import CommandError, Interrupted, UsageError
 from closeknit.cli.fitting import TITLES, Method, fit, neighbors_kept, stop_fact, transform
 from closeknit.cli.memory import warn_if_large
 from closeknit.cli.neighborhood import AffinityCommand, Approximation, neighbor_facts
+from closeknit.cli.picture import Picture
 from closeknit.progress import report
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class Embed(AffinityCommand, DataCommand):
     --------
     closeknit embed flowers.csv --plot flowers.png --color kind
 
+    closeknit embed flowers.csv --plot flowers.html
+
+    closeknit embed - --standardize < flowers.csv > map.csv
+
     closeknit embed cells.h5ad -o map.parquet --method ee --perplexity 50
 
     closeknit embed old.npy --save-model old.closeknit --transform new.npy
@@ -57,8 +62,12 @@ class Embed(AffinityCommand, DataCommand):
         default=Method.tsne,
         metavar="NAME",
     )
-    plot: Path | None = option("Draw it, too: .png, .pdf or .svg.")
-    color: str | None = option("Colour the picture by it.", metavar="COLUMN")
+    plot: Path | None = option(
+        "Draw it, too: .png, .pdf or .svg, or .html, a page to look around in."
+    )
+    color: str | None = option(
+        "Colour the picture by it.", shown="the first label of few values", metavar="COLUMN"
+    )
     dims: int = option("Dimensions of the map.", default=2, min=1)
     lam: str | None = option(
         "Weight λ of the repulsion; a list such as 0.1,1,10 is followed in turn.",
@@ -94,6 +103,10 @@ class Embed(AffinityCommand, DataCommand):
             self._refuse(useless, "--method eigenmaps minimises in one step")
         if self.plot is not None and self.dims > 3:
             raise UsageError(f"--plot cannot show --dims {self.dims}; use up to 3, or no --plot")
+        if self.plot is not None and self.plot.suffix.lower() == ".html" and self.dims != 2:
+            raise UsageError(f"--plot {self.plot} shows two dimensions, not --dims {self.dims}")
+        if self.save_model is not None:
+            self.refuse_unprepared("--save-model")
         if self.on_cluster:
             useless = self.given & _NOT_DISTRIBUTED
             self._refuse(useless, "fits on a cluster do not know it")
@@ -142,17 +155,18 @@ class Embed(AffinityCommand, DataCommand):
 
     def _files(self) -> list[Fact]:
         """The files to write, checked."""
-        from closeknit.io.writers import TABLES
+        from closeknit.io.writers import MAPS
 
-        suffix = ".csv" if self.output is None else "".join(self.output.suffixes[-2:])
-        folder = (self.output or Path()).parent
+        given = None if self.output is None or str(self.output) == "-" else self.output
+        suffix = ".csv" if given is None else "".join(given.suffixes[-2:])
+        folder = (given or Path()).parent
         what = "placed" if self.model else self.method.value
         target = self.output or out.name_after(self.path, what, ".csv")
         inputs = [*(self.transform or ()), *([] if self.model is None else [self.model])]
         placed = [
             folder / out.name_after(one, self.method.value, suffix) for one in self.transform or ()
         ]
-        tables = [(path, TABLES) for path in (target, *placed)]
+        tables = [(path, MAPS) for path in (target, *placed)]
         out.check_outputs(
             [self.path, *inputs], [*tables, (self.plot, None), (self.save_model, None)]
         )
@@ -182,24 +196,30 @@ class Embed(AffinityCommand, DataCommand):
             report("reading")
             table = self.read()
             new = [self.read_like(table.feature_names, path) for path in self.transform or ()]
-            colors = self._colors(table)
-            X, given = self._prepare(table)
+            picture = self._picture(table)
+            preparation = self.preparation(table)
+            prepared = preparation(table)
+            X, given = self._prepare(prepared)
             model = self._make(given, minimizer)
             fit(model, X, stages)
             interrupted = getattr(model, "stopped_because_", None) == "interrupted"
             report("writing")
             positions = np.asarray(model.embedding_)
-            self._write(files[0].value, positions, model, table, colors)
+            _write_map(files[0].value, positions, model, table, self.path)
             if self.save_model is not None:
-                out.write_model(model, table, self.save_model)
-            kept = None
+                out.write_model(model, prepared, self.save_model)
+            kept, placed = None, []
             if not interrupted:
                 for one, path in zip(new, files[3].value, strict=True):
-                    _write_map(path, transform(model, one.X), model, one)
+                    placed.append(transform(model, preparation(one).X))
+                    _write_map(path, placed[-1], model, one)
                 if not self.on_cluster:
                     report("quality")
                     kept = neighbors_kept(model, self.seed)
-        self.summarize(f"{_title(model)} of {self.path}", self._facts(model, table, kept), files)
+            if picture is not None:
+                picture.draw(positions, _title(model), placed, new)
+        facts = self._facts(model, table, preparation.facts, kept)
+        self.summarize(f"{_title(model)} of {self.path}", facts, files)
         if interrupted:
             left_out = ", ".join(map(str, self.transform or ()))
             raise Interrupted(
@@ -238,11 +258,14 @@ class Embed(AffinityCommand, DataCommand):
             self.dims, perplexity=self.perplexities, affinity=affinity, **keywords, **minimizer
         )
 
-    def _facts(self, model: Any, table: Table, kept: float | None) -> list[Fact]:
+    def _facts(
+        self, model: Any, table: Table, prepared: list[Fact], kept: float | None
+    ) -> list[Fact]:
         affinities = model.affinity_estimator_
         return [
             Fact("method", "method", self.method),
             *self.data_facts(table, affinities=affinities is None),
+            *prepared,
             Fact("n_components", "dimensions of the map", self.dims),
             *neighbor_facts(affinities),
             Fact("lam", "λ", getattr(model, "lam_", None), "{:.4g}"),
@@ -271,10 +294,12 @@ class Embed(AffinityCommand, DataCommand):
             # The names the model was fitted with; estimators would want a frame for them.
             names = tuple(vars(model).pop("feature_names_in_", ()))
             table = self.read_like(names, self.path)
-            colors = self._colors(table)
+            picture = self._picture(table)
             placed = transform(model, table.X)
             report("writing")
-            self._write(files[0].value, placed, model, table, colors)
+            _write_map(files[0].value, placed, model, table, self.path)
+            if picture is not None:
+                picture.draw(placed, _title(model))
         facts = [
             Fact("fitted_model", "model", path),
             *self.data_facts(table, affinities=model.affinity_estimator_ is None),
@@ -284,42 +309,29 @@ class Embed(AffinityCommand, DataCommand):
         ]
         self.summarize(f"{self.path} on the map of {path}", facts, files)
 
-    def _colors(self, table: Table) -> dict[str, Any]:
-        """What to colour by, as `plot_embedding` takes it."""
-        if self.color is None:
-            return {}
-        column = table.column(self.color)
-        if self.color in table.labels:
-            return {"values" if column.dtype.kind == "f" else "labels": column}
-        self.warn(
-            f"--color {self.color} is one of the columns that are embedded; if it is a class, "
-            f"keep it out with --label {self.color}"
-        )
-        return {"values": column}
-
-    def _write(self, path: Path, Y: Any, model: Any, table: Table, colors: dict[str, Any]) -> None:
-        """Write a map as a table, and as a picture if there is to be one."""
-        _write_map(path, Y, model, table)
-        if self.plot is not None:
-            from closeknit.plotting import plot_embedding
-
-            figure = out.new_figure((8.0, 7.0))
-            axes = figure.add_subplot(projection="3d" if Y.shape[1] == 3 else None)
-            plot_embedding(Y, ax=axes, **colors)
-            axes.set_title(_title(model) + (f", by {self.color}" if self.color else ""))
-            out.save_figure(figure, self.plot)
+    def _picture(self, table: Table) -> Picture | None:
+        """What to draw, if anything; a colour that is none is refused before the work."""
+        if self.plot is None and self.color is None:
+            return None
+        picture = Picture.of(table, self.plot, self.color)
+        if self.color is not None and self.color not in table.labels:
+            self.warn(
+                f"--color {self.color} is one of the columns that are embedded; if it is a class, "
+                f"keep it out with --label {self.color}"
+            )
+        return None if self.plot is None else picture
 
 
 def _title(model: Any) -> str:
     return TITLES[type(model).__name__]
 
 
-def _write_map(path: Path, Y: Any, model: Any, table: Table) -> None:
+def _write_map(path: Path, Y: Any, model: Any, table: Table, source: Path | None = None) -> None:
     """Write positions, with the names and labels of the rows beside them."""
     from closeknit.io.anndata import METHODS
 
     name = next(short for short, known in METHODS.items() if known == type(model).__name__)
-    out.write_rows(path, Y, [f"{name}{i}" for i in range(Y.shape[1])], table)
+    out.write_rows(path, Y, [f"{name}{i}" for i in range(Y.shape[1])], table, source)
 
 
 def _parse_lam(text: str) -> Any:

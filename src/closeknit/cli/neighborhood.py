@@ -146,7 +146,8 @@ def neighbor_facts(affinities: Any) -> list[Fact]:
     >>> [fact.shown for fact in neighbor_facts(affinities)]
     ['3', '9', 'exact', 'None', 'euclidean']
     """
-    perplexity = getattr(affinities, "perplexity_", None)
+    declared = getattr(affinities, "perplexity", None)
+    perplexity = getattr(affinities, "perplexity_", declared)
     several = perplexity if isinstance(perplexity, list) else [perplexity or 0.0]
     neighbors = getattr(affinities, "neighbors_", None)
     count = None if neighbors is None else int(neighbors.indices.shape[1])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from closeknit.cli.command import option
@@ -30,7 +32,10 @@ __all__ = [
 ]
 
 #: What the help says of the two kinds of files that several commands write.
-TABLE_FILE = "The table to write: .csv, .tsv, .parquet, .npy or .npz."
+TABLE_FILE = (
+    "The table to write: .csv, .tsv, .parquet, .feather, .npy, .npz, or .h5ad with the data; - is "
+    "CSV on stdout."
+)
 GRAPH_FILE = "The sparse matrix to write: .npz (SciPy) or .mtx."
 
 
@@ -53,7 +58,7 @@ def name_after(path: Path, what: str, suffix: str) -> Path:
     >>> name_after(Path("cells/blood.csv.gz"), "tsne", ".csv").name
     'blood-tsne.csv'
     """
-    return Path(f"{path.name.split('.')[0]}-{what}{suffix}")
+    return path if str(path) == "-" else Path(f"{path.name.split('.')[0]}-{what}{suffix}")
 
 
 class _EnoughError(Exception):
@@ -72,9 +77,9 @@ def check_outputs(inputs: Iterable[Path], outputs: Sequence[tuple[Path | None, A
     from closeknit.io.files import replacing
     from closeknit.io.writers import check_suffix
 
-    seen = {path.resolve(): "the input" for path in inputs}
+    seen = {path.resolve(): "the input" for path in inputs if str(path) != "-"}
     for path, suffixes in outputs:
-        if path is None:
+        if path is None or (suffixes is not None and str(path) == "-"):
             continue
         place = path.resolve()
         if place in seen:
@@ -87,21 +92,41 @@ def check_outputs(inputs: Iterable[Path], outputs: Sequence[tuple[Path | None, A
             raise _EnoughError
 
 
-def write_rows(path: Path, X: Any, columns: Sequence[str], table: Table) -> None:
+def write_rows(
+    path: Path, X: Any, columns: Sequence[str], table: Table, source: Path | None = None
+) -> None:
     """Write columns of numbers, with the names and labels of the rows beside them.
 
     Parameters
     ----------
     path : Path
+        ``-`` is stdout.
     X : array-like of shape (n_samples, n_columns)
     columns : sequence of str
     table : Table
-        Where the rows came from.
+        What was read.
+    source : Path or None, default=None
+        The file it was read from, which an H5AD file takes over.
     """
     from closeknit.io import write_table
+    from closeknit.io.anndata import write_h5ad
 
-    id_name = table.id_name or "id"
-    write_table(path, X, columns=columns, ids=table.ids, id_name=id_name, labels=table.labels)
+    if path.suffix.lower() == ".h5ad":
+        whole = source is not None and table.kind == "h5ad" and str(source) != "-"
+        write_h5ad(path, X, columns, table, source if whole else None)
+        return
+    named: dict[str, Any] = {
+        "ids": table.ids,
+        "id_name": table.id_name or "id",
+        "labels": table.labels,
+    }
+    if str(path) != "-":
+        write_table(path, X, columns=columns, **named)
+        return
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "stdout.csv")
+        write_table(copy, X, columns=columns, **named)
+        sys.stdout.write(copy.read_text("utf-8"))
 
 
 def write_model(estimator: Any, table: Table, path: Path) -> None:
@@ -138,7 +163,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
 def picture_format(path: Path) -> str:
     """Matplotlib's name of the format that a file's ending asks for, or complain."""
     name = path.suffix.lstrip(".").lower()
-    known = new_figure((1, 1)).canvas.get_supported_filetypes()
+    known = {*new_figure((1, 1)).canvas.get_supported_filetypes(), "html"}
     if name not in known:
         raise UsageError(
             f"cannot draw {path}: its ending is unknown; use one of {', '.join(sorted(known))}"
@@ -150,5 +175,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure whole or not at all."""
     from closeknit.io.files import replacing
 
+    if picture_format(path) == "html":
+        raise UsageError(f"cannot draw {path}: only embed draws .html; use .png, .pdf or .svg")
     with replacing(path) as file:
         figure.savefig(file, format=picture_format(path), dpi=200, bbox_inches="tight")

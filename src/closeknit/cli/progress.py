@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
@@ -69,13 +70,15 @@ class Stages:
 
 
 @contextmanager
-def showing_stages(visible: bool) -> Iterator[Stages]:
+def showing_stages(visible: bool, transient: bool = False) -> Iterator[Stages]:
     """Show the stages of what is done inside the block.
 
     Parameters
     ----------
     visible : bool
         False shows nothing, as when stderr is not a terminal.
+    transient : bool, default=False
+        Whether nothing stays on the screen.
 
     Yields
     ------
@@ -87,7 +90,8 @@ def showing_stages(visible: bool) -> Iterator[Stages]:
         _Time(),
         TextColumn("[dim]{task.fields[detail]}"),
     )
-    display = Progress(*columns, console=Console(stderr=True), disable=not visible)
+    options: dict[str, Any] = {"disable": not visible, "transient": transient}
+    display = Progress(*columns, console=Console(stderr=True), **options)
     # Rich before version 14 ends even a display that is disabled with an empty line.
     with display if visible else nullcontext():
         stages = Stages(display)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from closeknit.cli import outputs as out
 from closeknit.cli.cluster import WORK, Clustering, check_number, cluster_facts, cluster_options
-from closeknit.cli.command import Fact, argument
+from closeknit.cli.command import Fact, argument, option
 from closeknit.cli.data import read_image
 from closeknit.cli.errors import Interrupted
 from closeknit.cli.memory import warn_if_large
@@ -18,7 +18,7 @@ from closeknit.progress import report
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Segment", "mean_colors"]
+__all__ = ["Segment", "mean_colors", "outlined"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Segment(PerplexityCommand):
 
     Examples
     --------
-    closeknit segment photo.jpg --segments 25
+    closeknit segment photo.jpg --segments 25 --outlines outlines.png
 
     closeknit segment photo.jpg -o segments.npy --method meanshift --perplexity 100
     """
@@ -38,6 +38,7 @@ class Segment(PerplexityCommand):
         "segment (.npy).",
         "IMAGE-segments.png",
     )
+    outlines: Path | None = option("Write the picture with the segments outlined, too: .png.")
     segments: int | None = cluster_options("segments")[0]
     method: Clustering = cluster_options("segments")[1]
 
@@ -48,7 +49,7 @@ class Segment(PerplexityCommand):
         check_number(self.method, self.segments, "--segments")
         K = self.single_perplexity("segment")
         target = self.output or out.name_after(self.path, "segments", ".png")
-        out.check_outputs([self.path], [(target, (".png", ".npy"))])
+        out.check_outputs([self.path], [(target, (".png", ".npy")), (self.outlines, (".png",))])
         with self.stages():
             report("reading")
             image = read_image(self.path)
@@ -65,6 +66,8 @@ class Segment(PerplexityCommand):
             )
             report("writing")
             _write(target, image, labels)
+            if self.outlines is not None:
+                _write_picture(self.outlines, outlined(image, labels))
         facts = [
             Fact("input", "", self.path),
             Fact("method", "method", self.method),
@@ -74,7 +77,11 @@ class Segment(PerplexityCommand):
             *cluster_facts(labels.ravel(), "segments"),
             self.seconds(),
         ]
-        self.summarize(f"Segments of {self.path}", facts, [Fact("output", "Segments", target)])
+        files = [
+            Fact("output", "Segments", target),
+            Fact("outlines", "Outlines", self.outlines),
+        ]
+        self.summarize(f"Segments of {self.path}", facts, files)
         # Mean shift leaves no pixel out unless it is interrupted.
         if self.method is Clustering.meanshift and (labels < 0).any():
             raise Interrupted(f"interrupted; the segments found so far are in {target}")
@@ -83,16 +90,53 @@ class Segment(PerplexityCommand):
 def _write(path: Path, image: NDArray[Any], labels: NDArray[Any]) -> None:
     import numpy as np
 
+    from closeknit.io.files import replacing
+
+    if path.suffix.lower() != ".npy":
+        _write_picture(path, mean_colors(image, labels))
+        return
+    with replacing(path) as file:
+        np.save(file, labels, allow_pickle=False)
+
+
+def _write_picture(path: Path, image: NDArray[Any]) -> None:
+    import numpy as np
+
     from closeknit.io.extras import require
     from closeknit.io.files import replacing
 
+    Image = require("PIL.Image", "plot", "writing pictures needs Pillow")
     with replacing(path) as file:
-        if path.suffix.lower() == ".npy":
-            np.save(file, labels, allow_pickle=False)
-            return
-        Image = require("PIL.Image", "plot", "writing pictures needs Pillow")
-        pixels = np.round(255.0 * mean_colors(image, labels)).astype(np.uint8)
-        Image.fromarray(pixels).save(file, format="PNG")
+        Image.fromarray(np.round(255.0 * image).astype(np.uint8)).save(file, format="PNG")
+
+
+def outlined(image: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
+    """The picture with a line along the edges of segments, white on dark and black on light.
+
+    Parameters
+    ----------
+    image : ndarray of shape (height, width) or (height, width, 3)
+    labels : ndarray of int of shape (height, width)
+
+    Returns
+    -------
+    ndarray of the shape of `image`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> outlined(np.array([[0.2, 0.2, 0.9, 0.9]]), np.array([[0, 0, 1, 1]]))
+    array([[0.2, 1. , 0.9, 0.9]])
+    """
+    import numpy as np
+
+    edge = np.zeros(labels.shape, dtype=bool)
+    edge[:, :-1] |= labels[:, :-1] != labels[:, 1:]
+    edge[:-1] |= labels[:-1] != labels[1:]
+    out = image.copy()
+    light = image[edge].reshape(np.count_nonzero(edge), -1).mean(axis=1) > 0.5
+    out[edge] = np.where(light, 0.0, 1.0).reshape((-1,) + (1,) * (image.ndim - 2))
+    return out
 
 
 def mean_colors(image: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:

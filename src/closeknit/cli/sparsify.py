@@ -62,7 +62,7 @@ class Sparsify(AffinityCommand, DataCommand):
         out.check_outputs([self.path], [(target, GRAPHS)])
         with self.stages():
             report("reading")
-            table = self.read()
+            table, prepared = self.read_prepared()
             given = "affinities" if holds_affinities(self.kind, table.X) else "data"
             if self.metric == "precomputed":
                 given = "distances"
@@ -76,6 +76,7 @@ class Sparsify(AffinityCommand, DataCommand):
             Fact("input_is", "input", given),
             Fact("method", "method", self.method),
             *self.data_facts(table, affinities=given == "affinities"),
+            *prepared,
             Fact("n_edges", "edges kept", int(estimator.graph_.nnz)),
             Fact("sparsity", "pairs without an edge", estimator.sparsity_, "{:.2%}"),
             self.seconds(),

@@ -148,6 +148,8 @@ class _File:
         blank = self.dialect.sep == " "
         if blank:
             source = BytesIO("\n".join([*self._lines()][self.sample.n_lines :]).encode())
+        elif self.path.suffix.lower() in (".xz", ".bz2", ".zip"):  # Arrow unpacks others itself
+            source = BytesIO(b"".join(parts_of(self.path)))
         try:
             return arrow.read_csv(
                 source,

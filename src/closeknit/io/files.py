@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
 import gzip
+import lzma
 import os
 import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+from zipfile import ZipFile
 
 from closeknit.exceptions import CloseknitError, DataError, ModelError, OutputError
 
@@ -21,7 +24,11 @@ __all__ = [
     "parts_of",
     "reading",
     "replacing",
+    "without_compression",
 ]
+
+#: What opens compressed files, by their endings.
+COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
 #: In memory a file may take so many bytes, or so many for each of its own if that is more.
 _FLOOR, _RATIO = 2**30, 100
@@ -188,7 +195,30 @@ def check_expansion(path: Path, size: int) -> None:
 
 def open_binary(path: Path) -> BinaryIO:
     """Open a file for reading, unpacked if it is compressed."""
-    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+    suffix = path.suffix.lower()
+    if suffix == ".zip":
+        return _open_zip(path)
+    return COMPRESSED[suffix](path, "rb") if suffix in COMPRESSED else path.open("rb")
+
+
+def _open_zip(path: Path) -> BinaryIO:
+    archive = ZipFile(path)
+    names = [info.filename for info in archive.infolist() if not info.is_dir()]
+    if len(names) != 1:
+        archive.close()
+        raise DataError(f"it holds {len(names)} files; unpack it and choose one")
+    return archive.open(names[0])  # type: ignore[return-value]
+
+
+def without_compression(path: Path) -> Path:
+    """The name of a file without the ending that says how it is compressed.
+
+    Examples
+    --------
+    >>> without_compression(Path("cells.tsv.xz")).name
+    'cells.tsv'
+    """
+    return path.with_suffix("") if path.suffix.lower() in (*COMPRESSED, ".zip") else path
 
 
 def parts_of(path: Path) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from closeknit.io.extras import require
 from closeknit.io.files import check_expansion
 from closeknit.io.table import Selection, Table, assemble
 
-__all__ = ["from_frame", "label_columns", "read_parquet", "to_frame_like"]
+__all__ = ["from_frame", "label_columns", "read_feather", "read_parquet", "to_frame_like"]
 
 
 def from_frame(
@@ -117,6 +117,31 @@ def read_parquet(path: Path, selection: Selection) -> Table:
     sizes = parquet.read_metadata(path)
     check_expansion(path, 8 * sizes.num_rows * sizes.num_columns)
     return replace(_to_table(parquet.read_table(path), selection), kind="parquet")
+
+
+def read_feather(path: Path, selection: Selection) -> Table:
+    """Read a Feather or Arrow file; see `read_table`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import polars as pl
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "data.feather")
+    ...     pl.DataFrame({"a": [1.0, 2.0]}).write_ipc(path)
+    ...     read_feather(path, Selection()).feature_names
+    ('a',)
+    """
+    pa = require("pyarrow", "frames", "reading Feather needs pyarrow")
+    ipc = require("pyarrow.ipc", "frames", "reading Feather needs pyarrow")
+    size, batches = 0, []
+    with ipc.open_file(path) as file:
+        for number in range(file.num_record_batches):
+            batches.append(file.get_batch(number))
+            size += batches[-1].nbytes
+            check_expansion(path, size)
+        table = pa.Table.from_batches(batches, file.schema)
+    return replace(_to_table(table, selection), kind="feather")
 
 
 def label_columns(frame: Any) -> dict[str, NDArray[Any]]:

@@ -10,8 +10,8 @@ from closeknit.exceptions import DataError
 from closeknit.io.anndata import read_h5ad
 from closeknit.io.arrays import read_matrix_market, read_npy, read_npz
 from closeknit.io.delimited import read_delimited
-from closeknit.io.files import reading
-from closeknit.io.frames import read_parquet
+from closeknit.io.files import reading, without_compression
+from closeknit.io.frames import read_feather, read_parquet
 from closeknit.io.images import read_pixels
 from closeknit.io.table import Selection, Table
 
@@ -22,6 +22,8 @@ _KINDS = {
     ".tsv": "text",
     ".txt": "text",
     ".parquet": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
     ".npy": "npy",
     ".npz": "npz",
     ".mtx": "matrix market",
@@ -37,6 +39,7 @@ _MAY_BE_COMPRESSED = ("text", "matrix market")
 _READERS: dict[str, Callable[..., Table]] = {
     "text": read_delimited,
     "parquet": read_parquet,
+    "feather": read_feather,
     "npy": read_npy,
     "npz": read_npz,
     "matrix market": read_matrix_market,
@@ -54,7 +57,7 @@ def kind_of(path: str | Path) -> str:
 
     Returns
     -------
-    {"text", "parquet", "npy", "npz", "matrix market", "h5ad", "image"}
+    {"text", "parquet", "feather", "npy", "npz", "matrix market", "h5ad", "image"}
 
     Examples
     --------
@@ -64,15 +67,14 @@ def kind_of(path: str | Path) -> str:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix == ".gz":
-        inner = _KINDS.get(Path(path.stem).suffix.lower())
-        if inner in _MAY_BE_COMPRESSED:
-            return inner
+    inner = without_compression(path)
+    if inner != path and _KINDS.get(inner.suffix.lower()) in _MAY_BE_COMPRESSED:
+        return _KINDS[inner.suffix.lower()]
     if suffix in _KINDS:
         return _KINDS[suffix]
     raise DataError(
         f"cannot read {path}: the ending {suffix or '(none)'} is unknown; use one of "
-        f"{', '.join(_KINDS)}, and .csv, .tsv, .txt and .mtx also with .gz"
+        f"{', '.join(_KINDS)}, and .csv, .tsv, .txt and .mtx also with .gz, .xz, .bz2 or .zip"
     )
 
 
@@ -99,9 +101,9 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        ``.csv``, ``.tsv``, ``.txt`` (each also ``.gz``), ``.parquet``, ``.npy``, ``.npz`` (arrays
-        X, y and others, or a SciPy sparse matrix), ``.mtx``, ``.h5ad``, or a picture, whose pixels
-        are the rows.
+        ``.csv``, ``.tsv``, ``.txt`` (each also with ``.gz``, ``.xz``, ``.bz2`` or ``.zip``),
+        ``.parquet``, ``.feather``, ``.npy``, ``.npz`` (arrays X, y and others, or a SciPy sparse
+        matrix), ``.mtx``, ``.h5ad``, or a picture, whose pixels are the rows.
     features : collection of str or None, default=None
         Columns to compute with; None takes all numeric ones that are not set apart by `labels` and
         `ids`. Those not taken become labels.
@@ -166,7 +168,7 @@ def read_table(
         raise ValueError(f"decimal={decimal!r} must be '.' or ','")
     options: dict[str, Any] = {"key": key} if key is not None else {}
     if kind == "text":
-        tabs = sep is None and path.name.lower().removesuffix(".gz").endswith(".tsv")
+        tabs = sep is None and without_compression(path).suffix.lower() == ".tsv"
         options = {**dialect, "sep": "\t" if tabs else sep}
     with reading(path):
         if path.stat().st_size == 0:

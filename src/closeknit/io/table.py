@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -251,7 +252,9 @@ def _check_names(order: Sequence[str], selection: Selection) -> None:
 
 def _unknown(unknown: Sequence[str], known: Sequence[str]) -> str:
     shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
-    return f"there is no column {unknown[0]!r}; choose from {shown or 'none'}"
+    close = get_close_matches(unknown[0], known, n=1)
+    meant = f"did you mean {close[0]!r}? " if close else ""
+    return f"there is no column {unknown[0]!r}; {meant}choose from {shown or 'none'}"
 
 
 def _all_different(column: NDArray[Any]) -> bool:

@@ -16,12 +16,15 @@ from scipy import sparse
 
 from closeknit.exceptions import OutputError
 from closeknit.io.extras import require
-from closeknit.io.files import replacing
+from closeknit.io.files import COMPRESSED, replacing, without_compression
 from closeknit.io.table import default_names
 
 __all__ = ["check_suffix", "write_graph", "write_table"]
 
-TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".npy", ".npz")
+_TEXT = tuple(f"{kind}{packed}" for kind in (".csv", ".tsv") for packed in ("", *COMPRESSED))
+TABLES = (*_TEXT, ".parquet", ".feather", ".npy", ".npz")
+#: What a command that places or labels rows can write.
+MAPS = (*TABLES, ".h5ad")
 GRAPHS = (".npz", ".mtx")
 
 Columns = dict[str, NDArray[Any]]
@@ -44,7 +47,8 @@ def write_table(
     Parameters
     ----------
     path : str or path
-        ``.csv``, ``.tsv`` (each also ``.gz``), ``.parquet``, ``.npy`` (only `X`) or ``.npz``.
+        ``.csv``, ``.tsv`` (each also with ``.gz``, ``.xz`` or ``.bz2``), ``.parquet``,
+        ``.feather``, ``.npy`` (only `X`) or ``.npz``.
     X : array-like of shape (n_samples, n_components)
     columns : sequence of str or None, default=None
         Names of the components; None is "x0", "x1" and so on.
@@ -91,7 +95,7 @@ def write_table(
     elif suffix == ".npz":
         _write_npz(target, matrix, names, {**before, **after})
     else:
-        write = _write_parquet if suffix == ".parquet" else _write_text
+        write = {".parquet": _write_parquet, ".feather": _write_feather}.get(suffix, _write_text)
         middle = {name: np.ascontiguousarray(matrix[:, i]) for i, name in enumerate(names)}
         write(target, {**before, **middle, **after})
 
@@ -166,7 +170,7 @@ def _check_extras(extras: Sequence[tuple[str, NDArray[Any]]], names: Sequence[st
 
 
 def _write_text(path: Path, columns: Columns) -> None:
-    delimiter = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    delimiter = "\t" if without_compression(path).suffix.lower() == ".tsv" else ","
     with replacing(path) as file, _text_layer(file, path) as text:
         writer = csv.writer(
             text, delimiter=delimiter, lineterminator="\n", quoting=_quoting(columns)
@@ -187,9 +191,12 @@ def _text_layer(file: BinaryIO, path: Path) -> Iterator[TextIO]:
     """Text for `file`, compressed if its name says so; `file` stays open."""
     with ExitStack() as stack:
         raw: Any = file
-        if path.suffix.lower() == ".gz":
+        suffix = path.suffix.lower()
+        if suffix == ".gz":
             # Neither name nor time inside: the same data give the same bytes.
             raw = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+        elif suffix in COMPRESSED:
+            raw = stack.enter_context(COMPRESSED[suffix](file, "wb"))
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
         stack.callback(text.detach)  # flushes
         yield text
@@ -201,6 +208,14 @@ def _write_parquet(path: Path, columns: Columns) -> None:
     table = pa.table(columns)
     with replacing(path) as file:
         parquet.write_table(table, file)
+
+
+def _write_feather(path: Path, columns: Columns) -> None:
+    pa = require("pyarrow", "frames", "writing Feather needs pyarrow")
+    feather = require("pyarrow.feather", "frames", "writing Feather needs pyarrow")
+    table = pa.table(columns)
+    with replacing(path) as file:
+        feather.write_feather(table, file)
 
 
 def _write_npz(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -> None:

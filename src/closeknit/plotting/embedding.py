@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +43,7 @@ def plot_embedding(
     size: float | None = None,
     alpha: float | None = None,
     shade: bool | str = "auto",
+    color_title: str | None = None,
 ) -> Axes:
     """Draw an embedding, readable from a hundred to a million points.
 
@@ -78,6 +80,9 @@ def plot_embedding(
     shade : bool, default="auto"
         Show an image of the mean colour in each pixel, the more opaque the more points, instead of
         dots. ``"auto"`` does so beyond 30,000 points. In space there are only dots.
+    color_title : str, optional
+        What the colours mean, written at the legend or the colour bar; by default the name that
+        `labels` or `values` have, as columns of a data frame do.
 
     Returns
     -------
@@ -97,6 +102,8 @@ def plot_embedding(
     Y = check_positions(getattr(embedding, "embedding_", embedding), "embedding", (1, 2, 3))
     _check_options(Y, labels, values, names, shade)
     categories = None if labels is None else categorize(labels, len(Y))
+    if categories is not None and color_title is not None:
+        categories = replace(categories, title=color_title)
     numbers = None if values is None else check_values(values, "values", len(Y))
     axes = axes_for(ax, projection="3d" if Y.shape[1] == 3 else None)
     if (axes.name == "3d") != (Y.shape[1] == 3):
@@ -107,7 +114,7 @@ def plot_embedding(
     Y = _frame(axes, Y)
     style: dict[str, Any] = {"size": size, "alpha": alpha, "shade": shade}
     if numbers is not None:
-        title = str(getattr(values, "name", None) or "")
+        title = color_title or str(getattr(values, "name", None) or "value")
         draw_values(axes, Y, numbers, title, colormap=colormap, norm=norm, **style)
     elif categories is not None:
         _draw_labels(axes, Y, categories, names, palette, style)

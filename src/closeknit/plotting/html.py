@@ -147,7 +147,7 @@ def _is_whole(array: NDArray[Any]) -> bool:
 
 
 def _encoded(array: NDArray[Any], dtype: Any) -> str:
-    return base64.b64encode(np.ascontiguousarray(array, dtype=dtype)).decode()
+    return base64.b64encode(np.ascontiguousarray(array, dtype=dtype).tobytes()).decode()
 
 
 def _bytes(colors: NDArray[np.float64]) -> list[list[int]]:

@@ -92,6 +92,11 @@ def _draw_maps(ax: Axes, path: Path, shown: NDArray[np.intp], labels: Any) -> No
     row, _ = make_axes(ax, location="top", fraction=0.35, pad=0.1, aspect=max(3, len(shown)))
     row.set_axis_off()
     for place, index in enumerate(shown):
-        inset = row.inset_axes((place / len(shown), 0.0, 0.94 / len(shown), 1.0))
-        plot_embedding(path.results[index].X, labels, inset, names="none")
+        inset = row.inset_axes((place / len(shown), 0.0, 0.92 / len(shown), 1.0))
+        plot_embedding(path.results[index].X, labels, inset, names="none", size=6.0)
+        # Frames of one size, with room around the points.
+        inset.set_aspect("equal", adjustable="datalim")
+        inset.margins(0.12)
+        inset.autoscale()
+        inset.spines[:].set(visible=True, color="0.85")
         inset.set_xlabel(f"λ = {path.lams[index]:.3g}", fontsize="small")

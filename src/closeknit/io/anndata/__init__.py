@@ -11,6 +11,7 @@ What `affinities` leaves behind has the form of ``sc.pp.neighbors``, so that
 
 from closeknit.io.anndata.observations import from_anndata, neighbors_from_anndata, read_h5ad
 from closeknit.io.anndata.results import METHODS, affinities, embed, tsne
+from closeknit.io.anndata.writing import write_h5ad
 
 __all__ = [
     "METHODS",
@@ -20,4 +21,5 @@ __all__ = [
     "neighbors_from_anndata",
     "read_h5ad",
     "tsne",
+    "write_h5ad",
 ]

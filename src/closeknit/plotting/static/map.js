@@ -30,6 +30,7 @@ for (let i = 0, state = 1; i < n; i++) {
 
 const view = { scale: 1, x: 0, y: 0 };
 let width = 1, height = 1, ratio = 1, column = null, only = null, hovered = -1, waiting = false;
+let image = null; // what was drawn last, without the point under the pointer
 const colors = new Uint8Array(3 * n);
 
 function fit() {
@@ -70,7 +71,8 @@ function colorOf(i) {
 // Dots are blended into an image: tens of thousands take a few milliseconds.
 function draw() {
   waiting = false;
-  const image = context.createImageData(canvas.width, canvas.height), pixels = image.data;
+  image = context.createImageData(canvas.width, canvas.height);
+  const pixels = image.data;
   const r = radius(), reach = Math.ceil(r);
   const faded = only === null ? 0.85 : 0.06;
   for (const first of only === null ? [false] : [false, true]) {
@@ -78,7 +80,8 @@ function draw() {
       const i = order[k];
       const chosen = only !== null && column.codes[i] === only;
       if (i >= over || (only !== null && chosen !== first)) continue;
-      const [x, y] = place(i), cx = x * ratio, cy = y * ratio;
+      const cx = ratio * (0.5 * width + view.scale * (X[2 * i] - view.x));
+      const cy = ratio * (0.5 * height - view.scale * (X[2 * i + 1] - view.y));
       if (cx < -r || cy < -r || cx > canvas.width + r || cy > canvas.height + r) continue;
       const px = Math.floor(cx), py = Math.floor(cy), alpha = chosen ? 0.95 : faded;
       for (let row = Math.max(0, py - reach); row <= Math.min(canvas.height - 1, py + reach); row++) {
@@ -93,7 +96,14 @@ function draw() {
       }
     }
   }
+  mark();
+}
+
+// The rings of new points and of the point under the pointer, over the image of all others.
+function mark() {
+  if (!image) return;
   context.putImageData(image, 0, 0);
+  const r = radius();
   const ink = getComputedStyle(document.body).color;
   const ring = (i, size, line) => {
     const [x, y] = place(i);
@@ -206,7 +216,7 @@ function hover(px, py) {
   if (i !== hovered) {
     hovered = i;
     if (i >= 0) describe(i);
-    redraw();
+    mark();
   }
   tip.hidden = i < 0;
   if (i < 0) return;
