@@ -31,6 +31,7 @@ from closeknit.neighbors import (
     Neighbors,
     check_n_neighbors,
     nearest_of,
+    nearest_of_all,
     seed_of,
 )
 from closeknit.progress import log, shown
@@ -41,7 +42,7 @@ __all__ = ["Cells", "ShardedIndex", "ShardedNeighbors", "check_metric", "find_ne
 Layout: TypeAlias = tuple[str, int, NDArray[np.int64]]
 
 #: Rows whose true neighbours are found by an exact scan.
-_CERTIFIED = 1000
+_CERTIFIED = 500
 #: Rows per cell from which the centres are computed, and rounds of k-means.
 _PER_CELL, _ROUNDS = 256, 8
 #: Cells, in the order of distance, that a row may look into.
@@ -363,14 +364,13 @@ def _scan(
     """Find the nearest rows of a block to each certified row, and their cells."""
     points = folder.load(f"{name}-{block}")
     queries = folder.load("certified")
-    found = ExactIndex(n_jobs=1).fit(points).query(queries, min(k + 1, len(points)))
-    unique, places = np.unique(found.indices, return_inverse=True)
-    homes = cells.of_rows(points[unique])[0][:, 0]
-    return (
-        found.indices.astype(np.int64),
-        found.sq_distances,
-        homes[places.reshape(found.indices.shape)],
+    dtype = np.result_type(points, queries)
+    indices, sq_distances = nearest_of_all(
+        queries.astype(dtype, copy=False), points.astype(dtype, copy=False), min(k + 1, len(points))
     )
+    unique, places = np.unique(indices, return_inverse=True)
+    homes = cells.of_rows(points[unique])[0][:, 0]
+    return indices, sq_distances, homes[places.reshape(indices.shape)]
 
 
 def _found_distances(folder: Folder, item: tuple[int, NDArray[np.int64]]) -> Array:
@@ -395,8 +395,6 @@ def _sort_block(folder: Folder, block: int, name: str, cells: Cells) -> int:
     """Write which rows of a block lie in each cell, and which others look into it."""
     near, borders = cells.of_rows(folder.load(f"{name}-{block}"))
     looks = borders <= cells.overlap
-    if near.shape[1] > 1:
-        looks[:, 1] = True  # so that rows of a small cell have enough neighbours
     total = int(np.count_nonzero(looks))
     for what, rows, homes in (
         ("own", np.arange(len(near)), near[:, 0]),

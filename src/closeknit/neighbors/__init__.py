@@ -22,7 +22,7 @@ differences in float64 (``candidates.py``). Whole rows of distances come block b
 (``dense.py``).
 """
 
-from closeknit.neighbors.candidates import candidate_distances, nearest_of
+from closeknit.neighbors.candidates import candidate_distances, nearest_of, nearest_of_all
 from closeknit.neighbors.dense import AllPoints, dense_sq_distances
 from closeknit.neighbors.external import EstimatorIndex
 from closeknit.neighbors.geometry import GEOMETRIES
@@ -53,6 +53,7 @@ __all__ = [
     "given_neighbors",
     "make_index",
     "nearest_of",
+    "nearest_of_all",
     "seed_of",
     "validate_points",
 ]

@@ -1,0 +1,114 @@
+"""What a larger cluster would take: a simulation of the task graph with measured constants.
+
+``python benchmarks/scale.py`` prints the table of docs/scale.md. Durations per point are those
+that ``benchmarks/cluster.py`` printed for 100,000 points on two workers (`MEASURED`). Tasks start
+when the scheduler has handed them out, one after the other, and a slot is free; what they need is
+sent before they start. Transfers share the network of the process that sends or receives them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+#: Core seconds per million points (two workers × seconds of the stage), and bytes.
+MEASURED = {
+    "neighbours": 0.0,
+    "exact scan": 0.0,
+    "merging": 0.0,
+    "affinities": 0.0,
+    "symmetrisation": 0.0,
+    "strongest edges": 0.0,
+    "evaluation": 0.0,  # of all parts, core seconds per iteration
+    "root": 0.0,  # this process, seconds per iteration
+}
+#: Seconds by which the scheduler hands out a task (dask's documentation speaks of 0.2 to 1 ms).
+PER_TASK = 0.5e-3
+#: Bytes per second between two processes (10 Gbit/s), and of the shared folder per worker.
+NETWORK, DISK = 1.25e9, 5e8
+#: Threads of a worker, points of a task, iterations of a map.
+THREADS, PART, ITERATIONS = 8, 2**16, 500
+#: Bytes per point: positions, forces and numbers that come back, the graph (130 edges), the root.
+POSITION, BACK, GRAPH, ROOT = 16, 36, 8 * 130, 600
+#: Bytes per point that stages write to the folder and read again.
+FILES = {
+    "neighbours": 3 * 90 * 12,
+    "merging": 90 * 12,
+    "affinities": 90 * 28,
+    "symmetrisation": 130 * 12,
+}
+
+
+@dataclass(frozen=True)
+class Total:
+    """Seconds of a stage, and which part of it took longest."""
+
+    seconds: float
+    by: str
+
+
+def schedule(n_tasks: int, seconds: float, n_slots: int, before: float = 0.0) -> float:
+    """Seconds until the last of some equal tasks has ended."""
+    if n_tasks > 200_000:  # waves are long enough for a formula
+        return before + max(n_tasks * PER_TASK, -(-n_tasks // n_slots) * seconds)
+    free = [before] * n_slots
+    end = before
+    for task in range(n_tasks):
+        begin = max(heapq.heappop(free), before + task * PER_TASK)
+        end = max(end, begin + seconds)
+        heapq.heappush(free, begin + seconds)
+    return end
+
+
+def stage(name: str, n: float, workers: int) -> Total:
+    """One stage before the minimisation: tasks, and files through the shared folder."""
+    tasks = max(1, int(n / PART))
+    work = schedule(tasks, MEASURED[name] / 1e6 * n / tasks, workers * THREADS)
+    files = 2.0 * FILES.get(name, 0) * n / (DISK * workers)
+    return Total(max(work, files), "files" if files > work else "work")
+
+
+def iteration(n: float, workers: int) -> dict[str, float]:
+    """Seconds of one iteration: this process, positions out, tasks, forces back."""
+    tasks = max(1, int(n / PART))
+    hops = max(1, workers.bit_length())  # those that have the positions pass them on
+    return {
+        "root": MEASURED["root"] / 1e6 * n,
+        "out": hops * POSITION * n / NETWORK,
+        "tasks": schedule(tasks, MEASURED["evaluation"] / 1e6 * n / tasks, workers * THREADS),
+        "back": BACK * n / NETWORK,
+    }
+
+
+def main() -> None:
+    """Print the table."""
+    stages = [name for name in MEASURED if name not in ("evaluation", "root")]
+    print(
+        "| points | workers | to the graph | longest stage | an iteration | of it root, positions "
+        "out, tasks, forces back | 500 iterations | a worker's memory | the root's |"
+    )
+    print("| --- " * 9 + "|")
+    for n in (1e7, 1e8, 1e9):
+        for workers in (10, 100):
+            found = {name: stage(name, n, workers) for name in stages}
+            graph = sum(total.seconds for total in found.values())
+            longest = max(found, key=lambda name: found[name].seconds)
+            parts = iteration(n, workers)
+            each = sum(parts.values())
+            memory = (GRAPH * n / workers + 3 * POSITION * n) / 1e9
+            print(
+                f"| {n:,.0f} | {workers} | {hours(graph)} | {longest} ({found[longest].by}) | "
+                f"{each:.3g} s | {', '.join(f'{part:.2g}' for part in parts.values())} | "
+                f"{hours(ITERATIONS * each)} | {memory:.3g} GB | {ROOT * n / 1e9:.3g} GB |"
+            )
+
+
+def hours(seconds: float) -> str:
+    """Seconds in a unit that can be read."""
+    if seconds < 600:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 36_000 else f"{seconds / 3600:.0f} h"
+
+
+if __name__ == "__main__":
+    main()
