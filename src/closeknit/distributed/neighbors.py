@@ -370,7 +370,7 @@ def _scan(
     )
     unique, places = np.unique(indices, return_inverse=True)
     homes = cells.of_rows(points[unique])[0][:, 0]
-    return indices, sq_distances, homes[places.reshape(indices.shape)]
+    return indices.astype(np.int64), sq_distances, homes[places.reshape(indices.shape)]
 
 
 def _found_distances(folder: Folder, item: tuple[int, NDArray[np.int64]]) -> Array:
