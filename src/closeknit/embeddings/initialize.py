@@ -88,8 +88,8 @@ def scaled_start(positions: Any) -> Array:
     >>> import numpy as np
     >>> from closeknit.embeddings import scaled_start
     >>> scaled_start(np.array([[-2.0, 0.0], [2.0, 1.0]]))
-    array([[-1.0e-04,  0.0e+00],
-           [ 1.0e-04,  5.0e-05]])
+    array([[-1.e-04,  0.e+00],
+           [ 1.e-04,  5.e-05]])
     """
     start = np.asarray(positions, dtype=np.float64)
     spread = float(start[:, 0].std())
