@@ -49,7 +49,7 @@ templates_path = ["_templates"]
 nitpicky = True
 # Attributes that several classes have; printouts that begin at a lower heading; classes that only
 # work behind a direction.
-suppress_warnings = ["ref.python", "myst.header", "toc.empty_glob", "toc.excluded"]
+suppress_warnings = ["ref.python", "myst.header", "toc.excluded", "toc.not_readable"]
 nitpick_ignore_regex = [("py:class", r"closeknit\.minimize\..*Descent")]
 
 # -- Other projects --------------------------------------------------------------------------------

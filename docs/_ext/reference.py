@@ -55,10 +55,11 @@ def skip(app: Any, what: str, name: str, member: Any, skipped: bool, options: An
 
 def resolve(app: Any, env: Any, node: Any, contents: Any) -> Any:
     """Look ``closeknit.TSNE`` and the like up in the station that is their home."""
-    package, _, name = node.get("reftarget", "").rpartition(".")
-    if node.get("refdomain") != "py" or package != "closeknit" or name not in closeknit._HOME:
+    package, _, path = node.get("reftarget", "").partition(".")
+    home = closeknit._HOME.get(path.partition(".")[0])
+    if node.get("refdomain") != "py" or package != "closeknit" or home is None:
         return None
-    target = f"closeknit.{closeknit._HOME[name]}.{name}"
+    target = f"closeknit.{home}.{path}"
     domain = env.get_domain("py")
     return domain.resolve_xref(
         env, node["refdoc"], app.builder, node["reftype"], target, node, contents

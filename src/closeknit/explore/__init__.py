@@ -83,14 +83,14 @@ def explore(X: Any, labels: Any = None, *, show: str = "auto", **options: Any) -
 
 
 def serve(session: Session, **options: Any) -> None:
-    """Serve a session as a page; see :func:`closeknit.explore.server.serve`."""
+    """Serve a session as a page; see ``closeknit.explore.server.serve``."""
     from closeknit.explore.server import serve
 
     serve(session, **options)
 
 
 def widget(session: Session) -> Any:
-    """Make a notebook widget of a session; see :mod:`closeknit.explore.notebook`."""
+    """Make a notebook widget of a session; see ``closeknit.explore.notebook``."""
     from closeknit.explore.notebook import make_widget
 
     return make_widget(session)
