@@ -80,7 +80,7 @@ def test_every_command_says_what_was_read(in_process, cells, command):
 def test_approximate_search_is_said(in_process, cells):
     options = ("--neighbors", "approximate", *FAST, "--json")
     summary = in_process("embed", cells, *options).summary
-    assert summary["neighbor_search"] == "approximate, for a recall of 0.99"
+    assert summary["neighbor_search"] == "approximate, for a recall of 0.99, measured 1.000"
 
 
 def test_dropped_rows_are_counted(in_process, tmp_path):
