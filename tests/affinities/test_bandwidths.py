@@ -421,7 +421,7 @@ def test_errors_say_what_to_do(options, message, rows):
         (np.zeros((2, 3, 4)), "3 dimensions"),
         (np.zeros((3, 0)), "no neighbours"),
         ([["a", "b", "c"]], "real numbers"),
-        (np.zeros((1, 3), complex), "real numbers"),
+        (np.zeros((1, 3), complex), "all numbers must be real"),
     ],
 )
 def test_distances_that_are_no_matrix(d, message):

@@ -206,7 +206,8 @@ def test_a_limit_that_stops_a_rising_map_warns(reason):
     low, high = (MapSettled(maps.weights).neighbors_kept(maps.at(shares[i])) for i in (50, 100))
     said = (
         f"{reason.value} stopped a map that is not finished: the share of neighbours kept still "
-        f"rose from {low:.3f} to {high:.3f} between iterations 50 and 100; raise {reason.value}"
+        f"rose from {low:.3f} to {high:.3f} between iterations 50 and 100; raise {reason.value}, "
+        "or go on with optimize()"
     )
     with pytest.warns(NotConvergedWarning) as caught:
         measured(maps, shares, reason)

@@ -170,12 +170,12 @@ def test_batches_change_no_bit(rounds):
 @pytest.mark.skipif(_core.simd() != "avx2", reason="this machine has one set of kernels")
 @pytest.mark.parametrize(
     ("task", "bound"),
-    [("exact search", 1e-12), ("affinities", 1e-12), ("exact sums", 1e-12), ("grid", 1e-6)],
+    [("exact search", 1e-12), ("affinities", 1e-12), ("exact sums", 1e-12), ("grid", 1e-5)],
 )
 def test_baseline_and_avx2_agree(task, bound, rounds, monkeypatch):
     """To the index, to 1e-10 of each β, and to `bound` of the largest entry otherwise.
 
-    (The grid works in single precision where the accuracy allows it.)
+    (The grid works in single precision where the accuracy allows it: 1e-5 is 170 roundings.)
     """
     rng = np.random.default_rng(len(task))
     for _ in range(max(1, rounds // 4)):

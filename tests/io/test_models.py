@@ -145,7 +145,7 @@ def test_all_public_estimators_can_be_saved():
     from sklearn.base import BaseEstimator
 
     modules = (ck, ck.graphs, ck.affinities, ck.neighbors)
-    public = {getattr(module, name) for module in modules for name in module.__all__}
+    public = [getattr(module, name) for module in modules for name in module.__all__]
     found = {cls for cls in public if isinstance(cls, type) and issubclass(cls, BaseEstimator)}
     assert found == {*ESTIMATORS.values()}
 

@@ -111,7 +111,7 @@ def test_log_spaced_is_the_papers():
     "lams", [[], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0], [-1.0], [1.0, np.nan], [1.0, np.inf], 1.0]
 )
 def test_bad_lams(problem_at, lams):
-    with pytest.raises(ValueError, match="lams must be a list of positive, strictly increasing"):
+    with pytest.raises(ValueError, match="lam must hold positive, strictly increasing numbers"):
         homotopy(problem_at, lams, X0)
 
 

@@ -311,8 +311,8 @@ class ElasticEmbedding(_Nonlinear, embeddings.ElasticEmbedding):
     """Elastic embedding on the current Dask cluster.
 
     Parameters and attributes are those of :class:`closeknit.ElasticEmbedding`, without
-    `repulsive_weights`; `target_recall`, `cell_size`, `folder`, `resume` and `checkpoint` are as in
-    :class:`TSNE`.
+    `repulsive_weights` and with `lam` given as numbers; `target_recall`, `cell_size`, `folder`,
+    `resume` and `checkpoint` are as in :class:`TSNE`.
 
     Examples
     --------
@@ -320,7 +320,7 @@ class ElasticEmbedding(_Nonlinear, embeddings.ElasticEmbedding):
     >>> from sklearn.datasets import load_iris
     >>> from closeknit import distributed as ckd
     >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None):
-    ...     ckd.ElasticEmbedding(max_iter=5).fit_transform(load_iris().data).compute().shape
+    ...     ckd.ElasticEmbedding(lam=10, max_iter=5).fit_transform(load_iris().data).compute().shape
     (150, 2)
     """
 
@@ -331,6 +331,12 @@ class ElasticEmbedding(_Nonlinear, embeddings.ElasticEmbedding):
         super()._check_parameters()
         if self.repulsive_weights is not None:
             raise ValueError("repulsive_weights are not distributed; leave them out")
+        if isinstance(self.lam, str):
+            # With several workers it ended far above the objective of one machine.
+            raise ValueError(
+                "lam must be a number, or an increasing list of numbers, on a cluster: choose it "
+                "with closeknit.ElasticEmbedding() on a sample, whose lam_ it is"
+            )
 
 
 @dataclass(repr=False, eq=False, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from closeknit.neighbors import validate_points
 __all__ = ["BaseEmbedding", "check_number"]
 
 
-class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """`fit_transform`, `transform`, and what scikit-learn and `closeknit.io` want to know."""
 
     #: What is saved of a fitted estimator, besides its parameters.

@@ -259,7 +259,7 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         >>> X, tsne = load_iris().data, ck.TSNE(random_state=0)
         >>> W, _ = ck.graphs.affinity_graph(X, tsne)
         >>> path = tsne.training(W).run(1e-4 * X[:, :2], callback=lambda state: state.iteration > 9)
-        >>> len(path.history.value)
+        >>> len(path.history.objective)
         11
         """
         n = W.shape[0]

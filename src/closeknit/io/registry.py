@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
-from inspect import signature
+from inspect import isabstract, signature
 from types import MappingProxyType
 from typing import Any
 
@@ -63,6 +63,7 @@ def estimators() -> list[str]:
         cls.__name__
         for path, cls in saveable().items()
         if issubclass(cls, BaseEstimator)
+        and not isabstract(cls)
         and cls.__name__ in import_module(f"closeknit.{path.partition('.')[0]}").__all__
     ]
 
