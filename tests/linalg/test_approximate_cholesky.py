@@ -486,7 +486,7 @@ def test_refuses_other_sizes():
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no interval timers")
 def test_heeds_signals_while_factorising():
     """Handlers run during the compiled work, so that Ctrl-C ends it."""
-    W = path(np.ones(300_000))
+    W = path(np.ones(1_500_000))
     handled = []
     before = signal.signal(signal.SIGALRM, lambda *_: handled.append(1))
     try:
