@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit.exceptions import ClusterError, DataError
+from closeknit.io.arrays import load_array, map_array
 from closeknit.io.extras import require
 from closeknit.io.files import reading, replacing
 from closeknit.progress import log, report
@@ -51,7 +52,10 @@ class Folder:
         """Read an array, or map it where only some of it is wanted."""
         path = self.file(name)
         with reading(path):
-            return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+            if mapped:
+                return map_array(path)
+            with path.open("rb") as file:
+                return load_array(file, path.stat().st_size)
 
     def remove(self, pattern: str) -> None:
         """Delete the arrays that nobody will ask for again."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 from zipfile import ZipFile
 
 import numpy as np
@@ -18,7 +18,7 @@ from closeknit.exceptions import DataError
 from closeknit.io.files import check_expansion, parts_of
 from closeknit.io.table import Selection, Table, assemble, default_names
 
-__all__ = ["check_csr", "load_array", "read_matrix_market", "read_npy", "read_npz"]
+__all__ = ["check_csr", "load_array", "map_array", "read_matrix_market", "read_npy", "read_npz"]
 
 #: The members that scipy.sparse.save_npz always writes.
 _SPARSE = {"format", "shape", "data"}
@@ -28,6 +28,8 @@ _HEADERS: dict[tuple[int, int], Any] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+#: How often a header is read that Python's parser fails on because another thread is parsing.
+_ATTEMPTS = 5
 _CHUNK = 2**24  # bytes read at a time, so that an array is not in memory twice
 
 #: A Matrix Market file up to the line of its sizes, and a number in it.
@@ -131,15 +133,7 @@ def load_array(file: IO[bytes], size: int) -> NDArray[Any]:
     >>> load_array(file, len(file.getvalue()))
     array([0, 1, 2])
     """
-    version = np.lib.format.read_magic(file)
-    if version not in _HEADERS:
-        raise ValueError(f"its format has the unknown version {version}")
-    shape, fortran, dtype = _HEADERS[version](file)
-    if dtype.hasobject:
-        raise DataError(
-            "it holds Python objects, which may run code when they are loaded; "
-            "store arrays of numbers or strings"
-        )
+    shape, fortran, dtype = _read_header(file)
     length = int(np.prod(shape, dtype=object)) * dtype.itemsize
     if min(shape, default=0) < 0 or length != size - file.tell():
         raise ValueError(f"it does not have the length that shape {shape} and type {dtype} need")
@@ -152,6 +146,59 @@ def load_array(file: IO[bytes], size: int) -> NDArray[Any]:
         rest = rest[n_read:]
     file.read(1)  # at the end of a member of an archive the checksum is looked at
     return np.ndarray(shape, dtype, content, order="F" if fortran else "C")
+
+
+def map_array(path: Path) -> NDArray[Any]:
+    """Map an array in NumPy's format into memory, for reading some of it.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    memmap
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "numbers.npy")
+    ...     np.save(path, np.arange(100))
+    ...     map_array(path)[40:42].tolist()
+    [40, 41]
+    """
+    with path.open("rb") as file:
+        shape, fortran, dtype = _read_header(file)
+        order: Literal["F", "C"] = "F" if fortran else "C"
+        return np.memmap(file, dtype, mode="r", offset=file.tell(), shape=shape, order=order)
+
+
+def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read what comes before an array's numbers: its shape, its order and its type.
+
+    The header is a Python expression, and up to Python 3.11.7 and 3.12.1 the parser may fail with
+    a SystemError if another thread parses at the same time (python/cpython#106905). Nothing is
+    wrong with the file then.
+    """
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"its format has the unknown version {version}")
+    start = file.tell()
+    for attempt in range(_ATTEMPTS):
+        try:
+            shape, fortran, dtype = _HEADERS[version](file)
+            break
+        except SystemError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+            file.seek(start)
+    if dtype.hasobject:
+        raise DataError(
+            "it holds Python objects, which may run code when they are loaded; "
+            "store arrays of numbers or strings"
+        )
+    return shape, fortran, dtype
 
 
 def check_csr(X: Any) -> Any:
