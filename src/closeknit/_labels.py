@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["find_missing"]
+from closeknit._arrays import Flags
 
 
-def find_missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+def find_missing(labels: NDArray[Any]) -> Flags:
     """Mark labels that are None, NaN, NaT or pandas' NA.
 
     Examples

@@ -17,8 +17,6 @@ from closeknit import _core
 from closeknit.exceptions import CloseknitWarning
 from closeknit.progress import steps
 
-__all__ = ["chunks", "effective_n_jobs", "run_chunks", "single_threaded_blas"]
-
 _BUDGET = 2**26  # bytes of working memory per chunk: 64 MiB
 # More threads than this, and than four per core, gain nothing, and may be more than the system has.
 _MANY = 64

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks, single_threaded_blas
 from closeknit.neighbors import seed_of
 
@@ -28,7 +29,7 @@ def make_gaussian_mixture(
     noise: float = 0.05,
     dtype: DTypeLike = np.float64,
     random_state: Any = None,
-) -> tuple[NDArray[Any], NDArray[np.int32]]:
+) -> tuple[NDArray[Any], Integers]:
     """Clusters of different size, spread and shape, each near a flat of few dimensions.
 
     As in most real data, and unlike in a ball of Gaussian noise, points have neighbours that are
@@ -106,7 +107,7 @@ def make_three_clusters(
     equidistant: bool = True,
     distance: float = 6.0,
     random_state: Any = None,
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+) -> tuple[Array, Integers]:
     """Three Gaussian clusters on a line, as seen from the middle of one of them.
 
     From the first point the other two clusters are equally far, so that its distances have two
@@ -153,7 +154,7 @@ def make_three_clusters(
 
 def _random_labels(
     rng: np.random.Generator, n_samples: int, n_clusters: int, imbalance: float
-) -> NDArray[np.int32]:
+) -> Integers:
     weights = imbalance ** rng.uniform(0.0, 1.0, n_clusters)
     counts = 1 + rng.multinomial(n_samples - n_clusters, weights / weights.sum())
     y = np.repeat(np.arange(n_clusters, dtype=np.int32), counts)
@@ -163,7 +164,7 @@ def _random_labels(
 
 def _random_flats(
     rng: np.random.Generator, n_clusters: int, n_intrinsic: int, n_features: int
-) -> NDArray[np.float64]:
+) -> Array:
     """Axes of each cluster, as (n_clusters, n_intrinsic, n_features); their squares sum to 1."""
     frames = np.linalg.qr(rng.standard_normal((n_clusters, n_features, n_intrinsic)))[0]
     lengths = 1.0 / np.sqrt(np.arange(1, n_intrinsic + 1))
@@ -173,11 +174,11 @@ def _random_flats(
 
 def _fill(
     X: NDArray[Any],
-    y: NDArray[np.int32],
+    y: Integers,
     rng: np.random.Generator,
-    centers: NDArray[np.float64],
-    flats: NDArray[np.float64],
-    noises: NDArray[np.float64],
+    centers: Array,
+    flats: Array,
+    noises: Array,
 ) -> None:
     """Draw the points of one chunk, cluster by cluster."""
     rng.standard_normal(dtype=X.dtype.type, out=X)

@@ -13,7 +13,8 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+
+from closeknit._arrays import Array
 
 __all__ = [
     "AFFINITY_KERNELS",
@@ -25,8 +26,6 @@ __all__ = [
     "Kernel",
     "student",
 ]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from closeknit._arrays import Integers
 from closeknit._labels import find_missing
 from closeknit._threads import chunks, effective_n_jobs, single_threaded_blas
 from closeknit.linalg import check_structure
@@ -27,8 +28,6 @@ from closeknit.neighbors import (
 )
 
 __all__ = ["knn_accuracy", "neighbor_recall", "trustworthiness"]
-
-Indices = NDArray[np.integer[Any]]
 
 
 def neighbor_recall(
@@ -236,7 +235,7 @@ def _check_embedding(embedding: ArrayLike, n_samples: int) -> Any:
     return Y
 
 
-def _queries(n_samples: int, sample: int | None, random_state: Any) -> NDArray[np.intp] | None:
+def _queries(n_samples: int, sample: int | None, random_state: Any) -> Integers | None:
     """Return the sampled points, ascending, or None for all."""
     if sample is None:
         return None
@@ -248,7 +247,7 @@ def _queries(n_samples: int, sample: int | None, random_state: Any) -> NDArray[n
     return np.sort(rng.choice(n_samples, size=int(sample), replace=False))
 
 
-def _known_neighbors(neighbors: Neighbors, n_neighbors: int) -> Indices:
+def _known_neighbors(neighbors: Neighbors, n_neighbors: int) -> Integers:
     if neighbors.n_targets != neighbors.n_samples:
         raise ValueError(
             f"the neighbours of {neighbors.n_samples} points are among {neighbors.n_targets} "
@@ -265,8 +264,8 @@ def _known_neighbors(neighbors: Neighbors, n_neighbors: int) -> Indices:
 
 
 def _neighbors_of(
-    queries: NDArray[np.intp] | None, X: Any, n_neighbors: int, metric: Any, n_jobs: int | None
-) -> Indices:
+    queries: Integers | None, X: Any, n_neighbors: int, metric: Any, n_jobs: int | None
+) -> Integers:
     """Each query's nearest other points, by exact search."""
     index = make_index(metric, "exact", n_jobs=n_jobs).fit(X)
     if queries is None:
@@ -275,7 +274,7 @@ def _neighbors_of(
     return nearest_of(found.indices, found.sq_distances, n_neighbors, queries)[0]
 
 
-def _shared(wanted: Indices, found: Indices, n_samples: int) -> int:
+def _shared(wanted: Integers, found: Integers, n_samples: int) -> int:
     """How many neighbours two lists have in common, summed over rows."""
     total = 0
     for part in chunks(len(wanted), 64 * wanted.shape[1]):
@@ -287,7 +286,7 @@ def _shared(wanted: Indices, found: Indices, n_samples: int) -> int:
 
 
 def _sum_of_excess_ranks(
-    X: Any, rows: NDArray[np.intp], near: Indices, metric: Any, n_threads: int
+    X: Any, rows: Integers, near: Integers, metric: Any, n_threads: int
 ) -> int:
     """Σ max(0, r(i, j) − k) over the queries i and their neighbours j in the embedding."""
     distances_of = _ranking_distances(X, metric)
@@ -301,7 +300,7 @@ def _sum_of_excess_ranks(
         return sum(pool.map(of_chunk, parts))
 
 
-def _ranking_distances(X: Any, metric: Any) -> Callable[[NDArray[np.intp]], NDArray[Any]]:
+def _ranking_distances(X: Any, metric: Any) -> Callable[[Integers], NDArray[Any]]:
     """Return a function from some rows of X to what ranks all points as their distances do."""
     if metric == "precomputed":
         if sp.issparse(X):
@@ -321,7 +320,7 @@ def _ranking_distances(X: Any, metric: Any) -> Callable[[NDArray[np.intp]], NDAr
     return lambda rows: pairwise_distances(X[rows], X, metric=metric)
 
 
-def _excess_ranks(distances: NDArray[Any], own: int, near: Indices) -> int:
+def _excess_ranks(distances: NDArray[Any], own: int, near: Integers) -> int:
     """Σ max(0, r(i, j) − k) for one point, `own`, and its `near` in the embedding."""
     limits = np.sort(distances[near])
     inside = distances < limits[-1]
@@ -331,7 +330,7 @@ def _excess_ranks(distances: NDArray[Any], own: int, near: Indices) -> int:
     return int(np.maximum(0, closer + 1 - len(near)).sum())
 
 
-def _label_codes(labels: ArrayLike, n_samples: int) -> NDArray[np.intp]:
+def _label_codes(labels: ArrayLike, n_samples: int) -> Integers:
     """Number the labels 0, 1, …"""
     values = np.asarray(labels)
     if values.shape != (n_samples,):

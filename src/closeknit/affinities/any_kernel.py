@@ -16,15 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks, run_chunks
 from closeknit.affinities.bounds import bandwidth_bounds
 from closeknit.affinities.solution import Status
 from closeknit.affinities.traversal import RowProblem
 from closeknit.kernels import Kernel
-
-__all__ = ["distance_derivatives", "solve_for_kernel"]
-
-Array = NDArray[np.float64]
 
 #: Passes after which a row is given up; bisection alone takes some sixty.
 MAX_PASSES = 200
@@ -134,7 +131,7 @@ class _Search:
             self._run(moving, np.where(inside, start, 0.5 * (self._low + self._high)))
             self.betas = np.exp(self.b) / unit[:, 0]
 
-    def _limited(self) -> NDArray[np.intp]:
+    def _limited(self) -> Integers:
         """Give every row an upper bound; return the rows that have a root below it.
 
         The others have the limit of σ → 0, whose entropy is above log K.
@@ -145,7 +142,7 @@ class _Search:
         self.b[lost], self.slope[lost], self.status[lost] = np.inf, 0.0, Status.HEAVY_TAIL
         return np.flatnonzero(self.status != Status.HEAVY_TAIL)
 
-    def _evaluate(self, rows: NDArray[np.intp], b: Array) -> tuple[Array, Array]:
+    def _evaluate(self, rows: Integers, b: Array) -> tuple[Array, Array]:
         """One pass: H − log K and its derivative. What belongs to it stays with the rows."""
         log_k, u, p = _log_weights(self._kernel, self._x[rows] * np.exp(b)[:, None])
         mean = (p * log_k).sum(axis=1)
@@ -155,7 +152,7 @@ class _Search:
         # The largest p is 1/Z.
         return -np.log(p.max(axis=1)) - mean - self._target[rows], slope
 
-    def _run(self, rows: NDArray[np.intp], b: Array) -> None:
+    def _run(self, rows: Integers, b: Array) -> None:
         """Newton's steps, with a bisection instead of one that leaves the bracket, or after one
         that gained little.
         """

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit import _core
+from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.any_kernel import solve_for_kernel
 from closeknit.affinities.orders import ORDERS, Continuation, RandomOrder, Regression
@@ -23,8 +24,6 @@ from closeknit.affinities.validation import (
     scales_of,
 )
 from closeknit.kernels import GAUSSIAN, Kernel
-
-__all__ = ["resolve", "solve", "solve_bandwidths", "solve_perplexities", "to_csr"]
 
 
 def solve_bandwidths(
@@ -165,7 +164,7 @@ def solve(
     *,
     tol: float,
     allow_missing: bool = False,
-    affinities: NDArray[np.float64] | None = None,
+    affinities: Array | None = None,
 ) -> Bandwidths:
     """Solve a problem that has been checked, without warning of rows that have no root.
 
@@ -202,7 +201,7 @@ def solve(
     return Bandwidths(betas, sigmas, affinities, evaluations, status, slopes, k, start)
 
 
-def to_csr(indices: NDArray[Any], affinities: NDArray[np.float64], n_columns: int) -> Any:
+def to_csr(indices: NDArray[Any], affinities: Array, n_columns: int) -> Any:
     """Rows of affinities as a CSR matrix that owns its arrays; missing neighbours are left out."""
     n, k = indices.shape
     missing = indices < 0

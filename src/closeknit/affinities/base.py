@@ -13,14 +13,10 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
+from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.bandwidths import to_csr
-from closeknit.affinities.solution import (
-    Bandwidths,
-    Status,
-    perplexity_of_rows,
-    warn_of_rows,
-)
+from closeknit.affinities.solution import Bandwidths, Status, perplexity_of_rows, warn_of_rows
 from closeknit.affinities.transform import OutOfSampleMixin
 from closeknit.neighbors import (
     AllPoints,
@@ -31,8 +27,6 @@ from closeknit.neighbors import (
     validate_points,
 )
 from closeknit.progress import log, report, shown
-
-__all__ = ["BaseAffinities"]
 
 
 @dataclass(repr=False, eq=False, kw_only=True)
@@ -76,7 +70,7 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
         indices: NDArray[Any] | None,
         *,
         fitting: bool,
-        out: NDArray[np.float64] | None = None,
+        out: Array | None = None,
     ) -> Bandwidths:
         """Turn rows of squared distances into affinities, written to `out` if that is given.
 
@@ -142,7 +136,7 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
         return self.fit(X).affinities_
 
     @property
-    def perplexities_(self) -> NDArray[np.float64]:
+    def perplexities_(self) -> Array:
         """Exp of each row's entropy, recomputed from the affinities (of each scale)."""
         check_is_fitted(self)
         if self.scale_perplexities_ is not None:

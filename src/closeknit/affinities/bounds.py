@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from closeknit import _core
+from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.validation import (
     check_kernel,
@@ -16,10 +17,6 @@ from closeknit.affinities.validation import (
     invalid_row,
 )
 from closeknit.kernels import GAUSSIAN, Kernel
-
-__all__ = ["bandwidth_bounds", "entropy_derivatives"]
-
-Array = NDArray[np.float64]
 
 
 def bandwidth_bounds(

@@ -11,24 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.any_kernel import distance_derivatives
 from closeknit.affinities.bandwidths import resolve, solve, to_csr
 from closeknit.affinities.base import BaseAffinities
 from closeknit.affinities.orders import Bounds, Regression
 from closeknit.affinities.root_finders import RootFinder
-from closeknit.affinities.solution import (
-    Bandwidths,
-    LocalBandwidths,
-    average,
-    warn_of_rows,
-)
+from closeknit.affinities.solution import Bandwidths, LocalBandwidths, average, warn_of_rows
 from closeknit.affinities.traversal import Order, RowProblem
 from closeknit.affinities.validation import check_kernel, check_perplexity, scales_of
 from closeknit.kernels import Kernel
 from closeknit.neighbors import Neighbors, validate_points
-
-__all__ = ["EntropicAffinities", "entropic_affinities"]
 
 _USUAL = 30.0
 
@@ -143,7 +137,7 @@ class EntropicAffinities(BaseAffinities):
         indices: NDArray[Any] | None,
         *,
         fitting: bool,
-        out: NDArray[np.float64] | None = None,
+        out: Array | None = None,
     ) -> Bandwidths:
         scales, several = scales_of(self.perplexity_), isinstance(self.perplexity_, list)
         finder, order, kernel = resolve(self.method, self.order, self.kernel, self.random_state)
@@ -269,7 +263,7 @@ def entropic_affinities(
     perplexity: float | Sequence[float] | str = 30.0,
     n_neighbors: int | str | None = "auto",
     **options: Any,
-) -> tuple[Any, NDArray[np.float64]]:
+) -> tuple[Any, Array]:
     """Entropic affinities of `X`: the papers' ``[W, s] = ea(X, K, k)``.
 
     Parameters

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit import _core
+from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.base import BaseAffinities
 from closeknit.affinities.solution import Bandwidths
-
-__all__ = ["FixedAffinities"]
 
 
 @dataclass(repr=False, eq=False)
@@ -65,7 +64,7 @@ class FixedAffinities(BaseAffinities):
         indices: NDArray[Any] | None,
         *,
         fitting: bool,
-        out: NDArray[np.float64] | None = None,
+        out: Array | None = None,
     ) -> Bandwidths:
         n = len(sq_distances)
         if self.sigma == "neighbor":

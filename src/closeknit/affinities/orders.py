@@ -13,30 +13,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closeknit import _core
+from closeknit._arrays import Array
 from closeknit.affinities.spanning_tree import MinimumSpanningTree
 from closeknit.affinities.traversal import Order, RowProblem, Traversal, chain, independent
 from closeknit.kernels import GAUSSIAN
 
 if TYPE_CHECKING:
     from closeknit.affinities.solution import Bandwidths
-
-__all__ = [
-    "ORDERS",
-    "Bounds",
-    "Continuation",
-    "Density",
-    "Gap",
-    "Given",
-    "MinimumSpanningTree",
-    "NeighborDistance",
-    "Oracle",
-    "RandomOrder",
-    "Raster",
-    "Regression",
-]
 
 
 @dataclass(frozen=True)
@@ -117,7 +102,7 @@ class _ByRank:
         if self.rank is not None and self.rank < 1:
             raise ValueError(f"rank={self.rank} must be at least 1")
 
-    def _column(self, problem: RowProblem, least: int = 1) -> NDArray[np.float64]:
+    def _column(self, problem: RowProblem, least: int = 1) -> Array:
         """Squared distances to that neighbour, or to the last one if rows are shorter."""
         rank = int(np.ceil(problem.perplexity.max())) if self.rank is None else self.rank
         column = min(max(rank, least), problem.sq_distances.shape[1]) - 1
@@ -280,7 +265,7 @@ class Continuation:
 
     previous: Bandwidths = field(compare=False)
 
-    def starts(self, problem: RowProblem) -> NDArray[np.float64]:
+    def starts(self, problem: RowProblem) -> Array:
         """Return β to start each row from; NaN where the other perplexity has no root."""
         betas, slopes, perplexity = (
             self.previous.betas,

@@ -5,17 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-__all__ = [
-    "ROOT_FINDERS",
-    "Bisection",
-    "Brent",
-    "Euler",
-    "Halley",
-    "Newton",
-    "Ridders",
-    "RootFinder",
-]
-
 
 @dataclass(frozen=True)
 class RootFinder:

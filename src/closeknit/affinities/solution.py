@@ -12,20 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Flags, Integers
 from closeknit.affinities.validation import invalid_row
 from closeknit.exceptions import NoBandwidthWarning
 
 if TYPE_CHECKING:
     from closeknit.affinities.orders import Regression
-
-__all__ = [
-    "Bandwidths",
-    "LocalBandwidths",
-    "Status",
-    "average",
-    "perplexity_of_rows",
-    "warn_of_rows",
-]
 
 
 class Status(IntEnum):
@@ -79,30 +71,30 @@ class Bandwidths:
         affinities then have a column per scale.
     """
 
-    betas: NDArray[np.float64]
-    sigmas: NDArray[np.float64]
-    affinities: NDArray[np.float64]
-    evaluations: NDArray[np.int32]
+    betas: Array
+    sigmas: Array
+    affinities: Array
+    evaluations: Integers
     status: NDArray[np.uint8]
-    slopes: NDArray[np.float64] | None = None
-    perplexity: NDArray[np.float64] | None = None
+    slopes: Array | None = None
+    perplexity: Array | None = None
     start: Regression | None = None
-    scale_perplexities: NDArray[np.float64] | None = None
+    scale_perplexities: Array | None = None
 
     @property
-    def converged(self) -> NDArray[np.bool_]:
+    def converged(self) -> Flags:
         """Whether each row has the wanted perplexity."""
         return self.status == Status.CONVERGED
 
     @cached_property
-    def perplexities(self) -> NDArray[np.float64]:
+    def perplexities(self) -> Array:
         """Exp of each row's entropy, recomputed from the affinities (of each scale)."""
         if self.scale_perplexities is not None:
             return self.scale_perplexities
         return perplexity_of_rows(self.affinities)
 
     @property
-    def perplexity_derivatives(self) -> NDArray[np.float64]:
+    def perplexity_derivatives(self) -> Array:
         """∂β/∂K = 1 / (K ∂H/∂β) of each row; NaN where no bandwidth has the perplexity."""
         if self.slopes is None or self.perplexity is None:
             raise ValueError("these bandwidths do not come from a perplexity")
@@ -125,13 +117,13 @@ class LocalBandwidths:
         ∂β/∂x.
     """
 
-    betas: NDArray[np.float64]
-    sigmas: NDArray[np.float64]
-    perplexity_derivatives: NDArray[np.float64]
-    gradients: NDArray[np.float64]
+    betas: Array
+    sigmas: Array
+    perplexity_derivatives: Array
+    gradients: Array
 
 
-def perplexity_of_rows(affinities: NDArray[np.float64]) -> NDArray[np.float64]:
+def perplexity_of_rows(affinities: Array) -> Array:
     """Return exp(−Σ p log p) of every row, in chunks that stay in cache."""
     from scipy.special import entr
 
@@ -142,7 +134,7 @@ def perplexity_of_rows(affinities: NDArray[np.float64]) -> NDArray[np.float64]:
     return out
 
 
-def average(parts: Sequence[Bandwidths], out: NDArray[np.float64] | None = None) -> Bandwidths:
+def average(parts: Sequence[Bandwidths], out: Array | None = None) -> Bandwidths:
     """Join solutions at several scales, whose affinities have been added up in the last of them.
 
     The average is written to `out` if that is given.

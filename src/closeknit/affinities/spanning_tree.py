@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Integers
 from closeknit.affinities.traversal import RUN_LENGTH, RowProblem, Traversal
-
-__all__ = ["MinimumSpanningTree"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class MinimumSpanningTree:
         return minimum_spanning_tree(graph)
 
 
-def _breadth_first(tree: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _breadth_first(tree: Any) -> tuple[Integers, Integers]:
     """Order and predecessors of all trees of a forest at once, through one extra root node."""
     from scipy.sparse import coo_array, csr_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components
@@ -75,7 +74,7 @@ def _breadth_first(tree: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return sequence, np.where(parent == n, -1, parent)
 
 
-def _tree_traversal(sequence: NDArray[np.int64], parent: NDArray[np.int64]) -> Traversal:
+def _tree_traversal(sequence: Integers, parent: Integers) -> Traversal:
     """One wave per level of the tree, cut into runs."""
     n = len(sequence)
     position = np.empty(n, dtype=np.int64)

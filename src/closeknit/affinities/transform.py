@@ -11,16 +11,15 @@ from sklearn import config_context
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from closeknit._arrays import Array, Integers
 from closeknit.affinities.bandwidths import to_csr
 from closeknit.affinities.solution import warn_of_rows
 from closeknit.neighbors import Neighbors, check_answer, validate_points
 from closeknit.progress import shown
 
-__all__ = ["NewRows", "OutOfSampleMixin"]
-
 #: Some new points: where they stand in the batch, their neighbours (None: all fitted points), the
 #: squared distances to these, and the fitted points that they coincide with.
-NewRows = tuple[slice, NDArray[Any] | None, NDArray[np.float64], NDArray[np.int64]]
+NewRows = tuple[slice, NDArray[Any] | None, Array, Integers]
 
 
 class OutOfSampleMixin(TransformerMixin):
@@ -63,7 +62,7 @@ class OutOfSampleMixin(TransformerMixin):
         """
         return self._transform(X, as_new)[0]
 
-    def transform_and_match(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
+    def transform_and_match(self, X: Any) -> tuple[Any, Integers]:
         """Affinities of new points, and which fitted points they coincide with, by one search.
 
         Parameters
@@ -89,7 +88,7 @@ class OutOfSampleMixin(TransformerMixin):
         """
         return self._transform(X, as_new=False)
 
-    def _transform(self, X: Any, as_new: bool) -> tuple[Any, NDArray[np.int64]]:
+    def _transform(self, X: Any, as_new: bool) -> tuple[Any, Integers]:
         check_is_fitted(self)
         X = validate_points(self, X, reset=False)
         n_new, n = X.shape[0], int(self.affinities_.shape[1])
@@ -138,9 +137,7 @@ class OutOfSampleMixin(TransformerMixin):
             sq_distances = np.where(own >= 0, np.hstack([zeros, sq_others]), sq_distances)
         yield slice(None), indices, sq_distances, matches
 
-    def _match(
-        self, X: Any, nearest: NDArray[Any], sq_distances: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
+    def _match(self, X: Any, nearest: NDArray[Any], sq_distances: Array) -> Integers:
         """For each new point the fitted point it coincides with, or -1."""
         if self._by_inner_products():
             return np.asarray(self.index_.equal_points(X))
@@ -152,8 +149,8 @@ class OutOfSampleMixin(TransformerMixin):
 
 
 def _leave_out(
-    indices: NDArray[Any], sq_distances: NDArray[np.float64], own: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    indices: NDArray[Any], sq_distances: Array, own: Integers
+) -> tuple[NDArray[Any], Array]:
     """Keep k of k + 1 neighbours: not the point itself if it is among them, else not the last."""
     drop = (indices == own) & (own >= 0)
     drop[~drop.any(axis=1), -1] = True

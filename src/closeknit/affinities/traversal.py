@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RUN_LENGTH", "Order", "RowProblem", "Traversal", "chain", "independent"]
+from closeknit._arrays import Array, Integers
 
 #: Rows that follow one another on one thread. The first of a run has no predecessor and starts
 #: from its bounds, which costs about three passes once in so many rows.
@@ -31,7 +31,7 @@ class RowProblem:
     """
 
     sq_distances: NDArray[Any]
-    perplexity: NDArray[np.float64]
+    perplexity: Array
     indices: NDArray[Any] | None = None
     n_jobs: int = 1
 
@@ -54,11 +54,11 @@ class Traversal:
         β to start a row without a parent from, instead of the middle of its bounds.
     """
 
-    sequence: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    runs: NDArray[np.int64]
-    waves: NDArray[np.int64]
-    starts: NDArray[np.float64] | None = None
+    sequence: Integers
+    parent: Integers
+    runs: Integers
+    waves: Integers
+    starts: Array | None = None
 
     def __post_init__(self) -> None:
         # The compiled core checks what the numbers say: every row once, and after its parent.
@@ -80,7 +80,7 @@ class Order(Protocol):
         ...
 
 
-def _offsets(n: int, step: int) -> NDArray[np.int64]:
+def _offsets(n: int, step: int) -> Integers:
     return np.append(np.arange(0, n, step, dtype=np.int64), np.int64(n))
 
 
@@ -94,7 +94,7 @@ def chain(sequence: NDArray[Any]) -> Traversal:
     return Traversal(sequence, parent, runs, np.array([0, len(runs) - 1], dtype=np.int64))
 
 
-def independent(n: int, starts: NDArray[np.float64] | None = None) -> Traversal:
+def independent(n: int, starts: Array | None = None) -> Traversal:
     """No row waits for another."""
     runs = _offsets(n, RUN_LENGTH)
     waves = np.array([0, len(runs) - 1], dtype=np.int64)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closeknit._arrays import Array
 from closeknit.kernels import AFFINITY_KERNELS, Kernel
 from closeknit.linalg import check_structure
-
-__all__ = ["check_kernel", "check_perplexity", "check_sq_distances", "invalid_row", "scales_of"]
 
 
 def check_kernel(kernel: str | Kernel) -> Kernel:
@@ -60,7 +59,7 @@ def check_sq_distances(sq_distances: ArrayLike) -> NDArray[Any]:
     return np.ascontiguousarray(d)
 
 
-def check_perplexity(perplexity: float | ArrayLike, n: int, k: int) -> NDArray[np.float64]:
+def check_perplexity(perplexity: float | ArrayLike, n: int, k: int) -> Array:
     """Return the perplexity as an array of one entry, or of `n`.
 
     Parameters

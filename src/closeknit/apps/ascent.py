@@ -17,15 +17,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Flags, Integers
 from closeknit.apps.density import SamplePointDensity
-from closeknit.apps.trajectories import Integers, Trajectories
+from closeknit.apps.trajectories import Trajectories
 from closeknit.progress import report
-
-__all__ = ["Ascent"]
-
-Array = NDArray[np.float64]
 
 #: Moves, in bandwidths: after which neighbours are searched again, to which steps are stretched at
 #: most, and within which trajectories are the same. Tests compare the labels of a photograph with
@@ -66,7 +62,7 @@ class Ascent:
         self,
         density: SamplePointDensity,
         starts: Array,
-        near: NDArray[np.int32],
+        near: Integers,
         tol: float,
         known: Trajectories | None,
     ) -> None:
@@ -89,16 +85,12 @@ class Ascent:
         self.n_iter = 0
 
     @property
-    def is_moving(self) -> NDArray[np.bool_]:
+    def is_moving(self) -> Flags:
         """Whether each point is still on its way."""
         return np.isin(np.arange(len(self.places)), self.moving, assume_unique=True)
 
     def run(
-        self,
-        max_iter: int,
-        record: Callable[[Integers, Array], None] | None,
-        done: int,
-        total: int,
+        self, max_iter: int, record: Callable[[Integers, Array], None] | None, done: int, total: int
     ) -> None:
         """Go on until all points have arrived, recording which of them pass where.
 
@@ -134,7 +126,7 @@ class Ascent:
             self._logs[some] = -np.inf  # densities over other points cannot be compared
             self._unsure[some] = False
 
-    def _is_far(self, some: Integers) -> NDArray[np.bool_]:
+    def _is_far(self, some: Integers) -> Flags:
         moved = np.linalg.norm(self.places[some] - self._searched[some], axis=1)
         return np.asarray(moved > SEARCH * self._scales[some])
 

@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
 from closeknit.apps.estimators import by_size
 from closeknit.apps.shifting import BaseMeanShift, merge_ends, positive
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.neighbors import candidate_distances, fit_index, validate_points
 from closeknit.progress import listening, report, shown
-
-__all__ = ["BlurringMeanShift"]
-
-Array = NDArray[np.float64]
 
 #: Points nearer than this, in bandwidths, are counted as one place that others are drawn to.
 _SAME = 1e-4
@@ -189,12 +186,7 @@ class Groups:
 
 
 def blur(
-    places: Array,
-    heads: Array,
-    sizes: Array,
-    sigmas: Array,
-    near: NDArray[Any],
-    n_threads: int,
+    places: Array, heads: Array, sizes: Array, sigmas: Array, near: NDArray[Any], n_threads: int
 ) -> Array:
     """Move each point to the mean of the groups near it, weighted by size and affinity.
 

@@ -7,12 +7,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from closeknit._arrays import Array, Integers
 from closeknit._threads import single_threaded_blas
 from closeknit.apps.estimators import GraphInputMixin, by_size, check_count
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
@@ -20,10 +20,6 @@ from closeknit.graphs import affinity_graph
 from closeknit.linalg import Eigenvectors, graph_eigenvectors
 from closeknit.neighbors import validate_points
 from closeknit.progress import report, shown
-
-__all__ = ["SpectralClustering"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(repr=False, eq=False)
@@ -196,7 +192,7 @@ def _coordinates(found: Eigenvectors, variant: str) -> Array:
     return np.divide(found.vectors, lengths, out=np.zeros_like(found.vectors), where=lengths > 0.0)
 
 
-def _largest(components: NDArray[np.int64], n_clusters: int) -> NDArray[np.int32]:
+def _largest(components: Integers, n_clusters: int) -> Integers:
     """Label the largest components, which are numbered by size; the points of others are -1."""
     labels = components.astype(np.int32)
     left_over = labels >= n_clusters
@@ -212,9 +208,7 @@ def _largest(components: NDArray[np.int64], n_clusters: int) -> NDArray[np.int32
     return labels
 
 
-def _tightest(
-    points: Array, n_clusters: int, n_init: int, rng: Any
-) -> tuple[NDArray[np.int32], bool]:
+def _tightest(points: Array, n_clusters: int, n_init: int, rng: Any) -> tuple[Integers, bool]:
     """Return the best clustering of k-means, and whether an interrupt left it with one start."""
     # Several threads would add up the means in any order, and change the bits with it.
     with single_threaded_blas(), threadpool_limits(1, "openmp"):

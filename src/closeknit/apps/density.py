@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from closeknit._arrays import Array, Integers
 from closeknit._threads import effective_n_jobs
 from closeknit.apps.shifting import positive
 from closeknit.neighbors import candidate_distances
 from closeknit.progress import listening
-
-__all__ = ["SamplePointDensity"]
-
-Array = NDArray[np.float64]
 
 #: Weights that are computed at a time: some MB, which stay in the processor's cache.
 _AT_A_TIME = 2**20
@@ -57,13 +53,13 @@ class SamplePointDensity:
         self._rates = -0.5 / self.sigmas**2
         self._heights = -X.shape[1] * np.log(self.sigmas)
 
-    def search(self, places: Array) -> NDArray[np.int32]:
+    def search(self, places: Array) -> Integers:
         """Find the points that count at each place, the nearest first."""
         with listening(None):  # many small searches are no stages of their own
-            found: NDArray[np.int32] = self.index.query(places, self.n_neighbors).indices
+            found: Integers = self.index.query(places, self.n_neighbors).indices
         return found
 
-    def evaluate(self, places: Array, near: NDArray[np.int32]) -> tuple[Array, Array]:
+    def evaluate(self, places: Array, near: Integers) -> tuple[Array, Array]:
         """Compute the density's logarithm at each place, up to a constant, and the weighted mean.
 
         Parameters
@@ -85,7 +81,7 @@ class SamplePointDensity:
             logs[rows], means[rows] = self._evaluate(places[rows], near[rows])
         return logs, means
 
-    def _evaluate(self, places: Array, near: NDArray[np.int32]) -> tuple[Array, Array]:
+    def _evaluate(self, places: Array, near: Integers) -> tuple[Array, Array]:
         rates = self._rates[near]
         threads = effective_n_jobs(self.n_jobs)
         weights = candidate_distances(places, self.X, near, n_threads=threads)

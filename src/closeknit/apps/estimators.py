@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GraphInputMixin", "by_size", "check_count"]
+from closeknit._arrays import Integers
 
 
 class GraphInputMixin:
@@ -30,7 +30,7 @@ def check_count(name: str, value: Any, least: int = 1) -> None:
         raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
 
 
-def by_size(labels: NDArray[Any]) -> NDArray[np.int32]:
+def by_size(labels: NDArray[Any]) -> Integers:
     """Renumber labels so that the largest cluster is 0; of equals the one that comes first.
 
     Examples

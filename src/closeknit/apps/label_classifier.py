@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from closeknit._arrays import Array, Flags, Integers
 from closeknit.apps.estimators import GraphInputMixin, check_count
 from closeknit.embeddings import new_affinities
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
@@ -22,10 +23,6 @@ from closeknit.graphs import affinity_graph
 from closeknit.linalg import ApproximateCholesky, conjugate_gradients, multiply
 from closeknit.neighbors import validate_points
 from closeknit.progress import shown
-
-__all__ = ["LabelClassifier"]
-
-Array = NDArray[np.float64]
 
 #: What stands for a missing label, as in scikit-learn.
 UNLABELED = -1
@@ -59,7 +56,7 @@ class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
     verbose: bool = False
 
     @abstractmethod
-    def _mass(self, W: csr_matrix, given: Array, reached: NDArray[np.bool_]) -> tuple[Array, int]:
+    def _mass(self, W: csr_matrix, given: Array, reached: Flags) -> tuple[Array, int]:
         """Mass of each class at each point that labels reach, and the iterations that it took.
 
         Rows of `given` are one-hot, or zero without a label.
@@ -134,7 +131,7 @@ class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
         shares[known >= 0] = self.label_distributions_[known[known >= 0]]
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def _encode(self, y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _encode(self, y: Any, n: int) -> tuple[NDArray[Any], Integers]:
         """The classes, and the position of each label among them; -1 for points without one."""
         if y is None:
             raise ValueError(
@@ -181,7 +178,7 @@ class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
             raise ValueError(f"tol={self.tol} must lie between 0 and 1")
 
 
-def _reached(W: csr_matrix, labelled: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _reached(W: csr_matrix, labelled: Flags) -> Flags:
     """Which points have a label somewhere in their component; warns if not all."""
     count, component = connected_components(W, directed=False)
     reached = (np.bincount(component, labelled, minlength=count) > 0)[component]
@@ -196,7 +193,7 @@ def _reached(W: csr_matrix, labelled: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return reached
 
 
-def _normalized(mass: Array, reached: NDArray[np.bool_], prior: Array) -> Array:
+def _normalized(mass: Array, reached: Flags, prior: Array) -> Array:
     mass = np.clip(mass, 0.0, None)  # below zero only by the tolerance
     mass[~reached] = prior
     sums = mass.sum(axis=1, keepdims=True)

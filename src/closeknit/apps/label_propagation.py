@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
+from closeknit._arrays import Array, Flags
 from closeknit.apps.label_classifier import LabelClassifier
-from closeknit.linalg import ApproximateCholesky, Array, row_sums, thin
-
-__all__ = ["LabelPropagation"]
+from closeknit.linalg import ApproximateCholesky, row_sums, thin
 
 
 @dataclass(repr=False, eq=False)
@@ -81,7 +79,7 @@ class LabelPropagation(LabelClassifier):
     (3, 10)
     """
 
-    def _mass(self, W: csr_matrix, given: Array, reached: NDArray[np.bool_]) -> tuple[Array, int]:
+    def _mass(self, W: csr_matrix, given: Array, reached: Flags) -> tuple[Array, int]:
         # L_uu f_u = W_ul f_l: the Laplacian without the rows and columns of labelled points.
         labelled = given.any(axis=1)
         free, mass, n_iter = np.flatnonzero(reached & ~labelled), given.copy(), 0

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 
+from closeknit._arrays import Array, Flags
 from closeknit.apps.label_classifier import LabelClassifier
-from closeknit.linalg import ApproximateCholesky, Array, row_sums, thin
-
-__all__ = ["LabelSpreading"]
+from closeknit.linalg import ApproximateCholesky, row_sums, thin
 
 
 @dataclass(repr=False, eq=False)
@@ -57,7 +55,7 @@ verbose
     _: KW_ONLY
     alpha: float = 0.9
 
-    def _mass(self, W: csr_matrix, given: Array, reached: NDArray[np.bool_]) -> tuple[Array, int]:
+    def _mass(self, W: csr_matrix, given: Array, reached: Flags) -> tuple[Array, int]:
         # With G = D^(-1/2) F: (D − αW) G = (1 − α) D^(1/2) Y, and D − αW is αL + (1 − α)D.
         degrees = row_sums(W)
         degrees[degrees == 0.0] = 1.0  # isolated points keep what they have

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from closeknit._arrays import Array, Integers
 from closeknit.apps.density import SamplePointDensity
 from closeknit.apps.estimators import by_size
 from closeknit.apps.mode_search import Ends, find_ends, find_ends_together
@@ -18,10 +18,6 @@ from closeknit.apps.trajectories import Trajectories
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.neighbors import validate_points
 from closeknit.progress import shown
-
-__all__ = ["MeanShift"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(repr=False, eq=False)
@@ -162,7 +158,7 @@ class MeanShift(BaseMeanShift):
         self.ends_ = Trajectories.through(places, alone, self.n_jobs, method="exact")
         return self
 
-    def _estimate(self, X: Array) -> tuple[SamplePointDensity, NDArray[np.int32], Array]:
+    def _estimate(self, X: Array) -> tuple[SamplePointDensity, Integers, Array]:
         """Return the density, the points that count at each point, and the bandwidths."""
         affinities = self._affinities(X)
         assert affinities.neighbors_ is not None  # n_neighbors=None was refused
@@ -172,7 +168,7 @@ class MeanShift(BaseMeanShift):
         density = SamplePointDensity(X, sigmas, index, near.shape[1], self.n_jobs)
         return density, near, sigmas
 
-    def predict(self, X: Any) -> NDArray[np.int32]:
+    def predict(self, X: Any) -> Integers:
         """Let new points ascend, each on its own, and return the labels of the modes they reach.
 
         Parameters

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Flags, Integers
 from closeknit.apps.ascent import Ascent
 from closeknit.apps.density import SamplePointDensity
-from closeknit.apps.trajectories import Integers, Recorder, Trajectories
-
-__all__ = ["Ends", "find_ends", "find_ends_together"]
-
-Array = NDArray[np.float64]
+from closeknit.apps.trajectories import Recorder, Trajectories
 
 #: Points of the first generation, at least; each generation is four times as large as all before.
 FIRST, FACTOR = 1024, 4
@@ -41,7 +37,7 @@ class Ends:
 
     places: Array
     leaders: Integers
-    moving: NDArray[np.bool_]
+    moving: Flags
     n_iter: int
     interrupted: bool = False
 
@@ -54,11 +50,7 @@ class Ends:
 
 
 def find_ends_together(
-    density: SamplePointDensity,
-    near: NDArray[np.int32],
-    tol: float,
-    max_iter: int,
-    n_jobs: int | None,
+    density: SamplePointDensity, near: Integers, tol: float, max_iter: int, n_jobs: int | None
 ) -> tuple[Ends, Trajectories | None]:
     """Let all points of a density ascend, in generations: later ones follow earlier ones.
 

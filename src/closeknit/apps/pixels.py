@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from closeknit._arrays import Array
 from closeknit.affinities import EntropicAffinities, Raster
 from closeknit.linalg import real_array
 from closeknit.neighbors import Neighbors
-
-__all__ = ["image_affinities", "pixel_features", "to_luv"]
-
-Array = NDArray[np.float64]
 
 #: From linear sRGB to CIE XYZ (IEC 61966-2-1); the rows' sums are the white point D65.
 _TO_XYZ = np.array(

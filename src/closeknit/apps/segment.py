@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from closeknit._arrays import Integers
 from closeknit.apps.cluster import SpectralClustering
 from closeknit.apps.meanshift import MeanShift
 from closeknit.apps.pixels import pixel_features, window_neighbors
-
-__all__ = ["segment_image"]
 
 
 def segment_image(
@@ -26,7 +25,7 @@ def segment_image(
     n_jobs: int | None = -1,
     random_state: Any = None,
     **options: Any,
-) -> NDArray[np.int32]:
+) -> Integers:
     """Divide an image into segments of similar pixels that lie together.
 
     Parameters

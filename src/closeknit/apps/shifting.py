@@ -7,17 +7,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from closeknit._arrays import Array, Integers
 from closeknit.affinities import EntropicAffinities
 from closeknit.apps.estimators import check_count
 from closeknit.neighbors import Neighbors
-
-__all__ = ["BaseMeanShift", "merge_ends", "positive"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(repr=False, eq=False)
@@ -76,7 +72,7 @@ def positive(sigmas: Array) -> Array:
 
 def merge_ends(
     ends: Array, heights: Array, scales: Array, merge: float
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+) -> tuple[Integers, Integers]:
     """Gather end points around the highest ones; return which each belongs to, and these.
 
     Parameters

@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Integers
 from closeknit.neighbors import fit_index
 from closeknit.progress import listening
-
-__all__ = ["Integers", "Recorder", "Trajectories"]
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.integer[Any]]
 
 
 class Trajectories:

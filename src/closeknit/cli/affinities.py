@@ -17,8 +17,6 @@ from closeknit.progress import report
 if TYPE_CHECKING:
     from closeknit.io import Table
 
-__all__ = ["Affinities"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Affinities(AffinityCommand, DataCommand):

@@ -18,8 +18,6 @@ from closeknit.cli.reproduce import Reproduce
 from closeknit.cli.segment import Segment
 from closeknit.cli.sparsify import Sparsify
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Who is close to whom: neighbours, entropic affinities, graphs and maps.",
     no_args_is_help=True,

@@ -15,8 +15,6 @@ from closeknit.cli.memory import warn_if_large
 from closeknit.cli.neighborhood import AffinityCommand, neighbor_facts
 from closeknit.progress import report
 
-__all__ = ["Cluster", "Clustering", "check_number", "cluster_facts", "cluster_options"]
-
 #: How clusters are found, and the work that is.
 Clustering = StrEnum("Clustering", ["spectral", "meanshift"])
 WORK = {Clustering.spectral: "eigenvectors", Clustering.meanshift: "modes"}

@@ -33,8 +33,6 @@ from closeknit.cli.errors import in_options, reported_errors
 from closeknit.cli.progress import Stages, showing_stages
 from closeknit.progress import report
 
-__all__ = ["Command", "Fact", "argument", "function_of", "option"]
-
 #: What help calls values; switches have none.
 _METAVARS = {bool: " ", int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
 

@@ -19,8 +19,6 @@ from closeknit.exceptions import CloseknitError
 if TYPE_CHECKING:
     from closeknit.io import Table
 
-__all__ = ["DataCommand", "InputKind", "holds_affinities", "input_kind", "is_picture", "read_image"]
-
 _DATA, _TEXT = "Data", "Text files"
 #: Names of columns that a summary lists.
 _SHOWN = 8

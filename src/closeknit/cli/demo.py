@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["Demo"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(PerplexityCommand):

@@ -21,8 +21,6 @@ from closeknit.progress import report
 if TYPE_CHECKING:
     from closeknit.io import Table
 
-__all__ = ["Embed"]
-
 #: Fields that mean something for a model that is fitted already; the others describe a fit.
 _PLACING = {"path", "output", "plot", "color", "model", "threads", "seed", "quiet", "json"}
 _READING = {"label", "ids", "key", "missing", "sep", "decimal", "encoding", "header"}

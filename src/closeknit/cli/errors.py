@@ -12,15 +12,6 @@ from typing import Any
 
 from closeknit.exceptions import CloseknitError
 
-__all__ = [
-    "CommandError",
-    "Interrupted",
-    "UsageError",
-    "as_process",
-    "in_options",
-    "reported_errors",
-]
-
 #: Parameters as messages of the library name them, and the options that are called otherwise.
 _PARAMETERS = (
     "decimal|encoding|ids|key|labels|lam|max_iter|metric|missing|n_clusters|n_components|n_jobs|"

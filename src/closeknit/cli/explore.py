@@ -10,8 +10,6 @@ from closeknit.cli.data import DataCommand
 from closeknit.cli.neighborhood import PerplexityCommand
 from closeknit.progress import report
 
-__all__ = ["Explore"]
-
 _PAGE = "Page"
 
 

@@ -6,15 +6,13 @@ import math
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from closeknit._arrays import Array
 from closeknit.cli.command import Fact
 from closeknit.cli.errors import Interrupted
 from closeknit.cli.progress import Stages
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-__all__ = ["TITLES", "Method", "fit", "neighbors_kept", "stop_fact", "transform"]
+    pass
 
 #: Why a minimisation stopped, in words that need no knowledge of parameters.
 _REASONS = {
@@ -73,7 +71,7 @@ def fit(estimator: Any, X: Any, stages: Stages) -> None:
         ) from None
 
 
-def transform(model: Any, X: Any) -> NDArray[np.float64]:
+def transform(model: Any, X: Any) -> Array:
     """Place new points, some at a time, which changes no bit of any.
 
     Parameters

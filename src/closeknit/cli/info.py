@@ -8,8 +8,6 @@ from importlib.metadata import PackageNotFoundError, version
 
 from closeknit.cli.command import Command, Fact
 
-__all__ = ["Info"]
-
 # Their metadata is read and nothing is imported: that is quick, and a broken installation can still
 # be described.
 _NEEDED = ("closeknit", "numpy", "scipy", "scikit-learn", "threadpoolctl")

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from closeknit.cli.neighborhood import Approximation, PerplexityCommand
 
-__all__ = ["available", "estimate", "warn_if_large"]
-
 #: Peak bytes per neighbour of a point, per feature, and per point besides, beyond the data that are
 #: given: what `benchmarks/memory.py` measures. "graph" is work on the symmetric graph, such as
 #: t-SNE; "spectral" an embedding by the spectral direction, which keeps a factor of the graph's

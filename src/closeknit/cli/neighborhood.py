@@ -10,14 +10,6 @@ from typing import Any
 from closeknit.cli.command import Command, Fact, option
 from closeknit.cli.errors import UsageError
 
-__all__ = [
-    "AffinityCommand",
-    "Approximation",
-    "PerplexityCommand",
-    "bandwidth_facts",
-    "neighbor_facts",
-]
-
 _AFFINITIES = "Affinities"
 
 Approximation = StrEnum("Approximation", ["auto", "exact", "approximate"])

@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 
     from closeknit.io import Table
 
-__all__ = [
-    "GRAPH_FILE",
-    "TABLE_FILE",
-    "check_outputs",
-    "model_file",
-    "name_after",
-    "new_figure",
-    "output_file",
-    "picture_format",
-    "save_figure",
-    "write_model",
-    "write_rows",
-]
-
 #: What the help says of the two kinds of files that several commands write.
 TABLE_FILE = (
     "The table to write: .csv, .tsv, .parquet, .feather, .npy, .npz, or .h5ad with the data; - is "

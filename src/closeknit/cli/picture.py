@@ -12,8 +12,6 @@ from closeknit.cli import outputs as out
 if TYPE_CHECKING:
     from closeknit.io import Table
 
-__all__ = ["Picture"]
-
 #: Different values up to which a label is worth a colour each.
 _COLORS = 100
 

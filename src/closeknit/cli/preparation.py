@@ -11,8 +11,6 @@ from closeknit.cli.errors import UsageError
 if TYPE_CHECKING:
     from closeknit.io import Table
 
-__all__ = ["Preparation"]
-
 
 @dataclass(frozen=True)
 class Preparation:

@@ -12,8 +12,6 @@ from rich.text import Text
 
 from closeknit.progress import Event, listening
 
-__all__ = ["Stages", "showing_stages"]
-
 #: What bars call those stages of the library that need more than their name.
 _NAMES = {"start": "starting positions"}
 

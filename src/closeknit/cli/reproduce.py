@@ -8,8 +8,6 @@ from pathlib import Path
 from closeknit.cli.command import Command, Fact, argument, option
 from closeknit.cli.errors import Interrupted, UsageError
 
-__all__ = ["Reproduce"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduce(Command):

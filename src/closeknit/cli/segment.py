@@ -18,8 +18,6 @@ from closeknit.progress import report
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Segment", "mean_colors", "outlined"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Segment(PerplexityCommand):

@@ -14,8 +14,6 @@ from closeknit.cli.memory import warn_if_large
 from closeknit.cli.neighborhood import AffinityCommand
 from closeknit.progress import report
 
-__all__ = ["Sparsify"]
-
 Sparsifier = StrEnum("Sparsifier", ["entropic", "knn", "viewers", "resistance"])
 _CLASSES = {
     Sparsifier.entropic: "EntropicSparsifier",

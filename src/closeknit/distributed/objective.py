@@ -81,7 +81,7 @@ class OnShards(Objective):
             canonical(kept.maximum(kept.T), dtype=None), self.kernel, n_jobs
         )
         self._numbered = None
-        self._kept_parts: list[tuple[NDArray[np.intp] | None, _Kept]] = []
+        self._kept_parts: list[tuple[NDArray[np.integer[Any]] | None, _Kept]] = []
         self._count = 0
 
     @property
@@ -96,7 +96,7 @@ class OnShards(Objective):
         """E(X; λ)."""
         return float(self.at(lam).value_and_gradient(X)[0])
 
-    def part(self, entries: NDArray[np.intp] | None) -> Any:
+    def part(self, entries: NDArray[np.integer[Any]] | None) -> Any:
         """Return the attraction along the strongest edges, scaled up to what all sum to."""
         for known, kept in self._kept_parts:
             if known is entries:

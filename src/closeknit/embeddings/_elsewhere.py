@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
-__all__ = ["ELSEWHERE", "understands"]
-
 C = TypeVar("C", bound=type)
 
 _REPULSION = {"exact": "exact", "barnes_hut": "auto", "bh": "auto", "fft": "auto", "auto": "auto"}
@@ -45,9 +43,7 @@ ELSEWHERE: dict[str, str | tuple[str, Mapping[Any, Any]]] = {
 }
 
 
-def understands(
-    elsewhere: Mapping[str, str | tuple[str, Mapping[Any, Any]]],
-) -> Callable[[C], C]:
+def understands(elsewhere: Mapping[str, str | tuple[str, Mapping[Any, Any]]]) -> Callable[[C], C]:
     """Let a class take parameters under names from elsewhere, which it does not declare.
 
     Parameters

@@ -10,12 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from closeknit._arrays import Array
 from closeknit.embeddings.out_of_sample import new_affinities
 from closeknit.graphs import affinity_graph
-from closeknit.linalg import Array
 from closeknit.neighbors import validate_points
-
-__all__ = ["BaseEmbedding", "check_number"]
 
 
 class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):

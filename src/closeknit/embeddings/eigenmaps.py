@@ -7,18 +7,16 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
+from closeknit._arrays import Array, Integers
 from closeknit.embeddings.base import BaseEmbedding, check_number
 from closeknit.embeddings.out_of_sample import weighted_means
-from closeknit.linalg import Array, graph_eigenvectors, permuted
+from closeknit.linalg import graph_eigenvectors, permuted
 from closeknit.progress import report, shown
-
-__all__ = ["LaplacianEigenmaps", "eigenmaps"]
 
 
 def eigenmaps(
@@ -59,8 +57,8 @@ def eigenmaps(
 
 
 def _components(
-    W: csr_matrix, count: int, label: NDArray[np.int32]
-) -> Iterator[tuple[NDArray[np.int64], csr_matrix]]:
+    W: csr_matrix, count: int, label: Integers
+) -> Iterator[tuple[Integers, csr_matrix]]:
     """Yield the points of each component and the graph among them, in one pass over the graph."""
     if count == 1:
         yield np.arange(W.shape[0]), W

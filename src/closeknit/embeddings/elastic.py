@@ -12,13 +12,11 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from closeknit import objectives
+from closeknit._arrays import Array
 from closeknit.embeddings.nonlinear import NonlinearEmbedding
-from closeknit.linalg import Array
 from closeknit.minimize import Direction, Path, Schedule, SpectralMomentum, Stage
 from closeknit.objectives import AtLambda, Objective, Value
 from closeknit.repulsion import DistanceRepulsion, ExactRepulsion
-
-__all__ = ["ElasticEmbedding", "TElasticEmbedding"]
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from closeknit._arrays import Array
 from closeknit._threads import single_threaded_blas
-from closeknit.linalg import Array, multiply, real_array, row_sums
-
-__all__ = ["initial_embedding", "scaled_start"]
+from closeknit.linalg import multiply, real_array, row_sums
 
 #: Standard deviation of the first coordinate of a start.
 _SCALE = 1e-4

@@ -10,16 +10,12 @@ from typing import Any, ClassVar, Self
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from closeknit.embeddings._callbacks import (
-    CallbackSupportMixin,
-    each_iteration,
-    with_callbacks,
-)
+from closeknit._arrays import Array
+from closeknit.embeddings._callbacks import CallbackSupportMixin, each_iteration, with_callbacks
 from closeknit.embeddings.base import BaseEmbedding, check_number
 from closeknit.embeddings.initialize import initial_embedding
 from closeknit.embeddings.out_of_sample import place
 from closeknit.embeddings.settled import MapSettled
-from closeknit.linalg import Array
 from closeknit.minimize import (
     Convergence,
     Direction,
@@ -35,8 +31,6 @@ from closeknit.minimize import (
 from closeknit.objectives import Objective
 from closeknit.progress import report, shown
 from closeknit.repulsion import ExactRepulsion, GridRepulsion, Repulsion
-
-__all__ = ["NonlinearEmbedding", "NormalizedEmbedding", "Training"]
 
 #: Points up to which ``repulsion="auto"`` sums all pairs; about there the grid becomes as fast.
 MAX_POINTS_EXACT = 5000

@@ -9,8 +9,6 @@ from closeknit.embeddings.nonlinear import NormalizedEmbedding
 from closeknit.linalg import check_weights
 from closeknit.objectives import Objective
 
-__all__ = ["SNE", "SymmetricSNE"]
-
 
 class SymmetricSNE(NormalizedEmbedding):
     """Symmetric stochastic neighbour embedding (s-SNE).

@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array, core_graph
+from closeknit.linalg import core_graph
 from closeknit.neighbors import validate_points
 from closeknit.repulsion import Potential
 
-__all__ = ["new_affinities", "place", "weighted_means"]
 
-
-def new_affinities(estimator: Any, X: Any) -> tuple[Any, NDArray[np.int64]]:
+def new_affinities(estimator: Any, X: Any) -> tuple[Any, Integers]:
     """Distributions of new points over the fitted ones, and which of these they coincide with.
 
     Returns

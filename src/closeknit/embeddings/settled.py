@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.spatial import cKDTree
 
+from closeknit._arrays import Array, Integers
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.minimize import State, Stop, StopReason
-
-__all__ = ["MapSettled"]
 
 #: Points whose neighbours are looked up, at equal distances in the data: the share of neighbours
 #: kept is then known to about 0.002, and its growth better than that.
@@ -101,7 +99,7 @@ class MapSettled(Stop):
             stacklevel=stacklevel + 1,
         )
 
-    def neighbors_kept(self, X: NDArray[np.float64]) -> float:
+    def neighbors_kept(self, X: Array) -> float:
         """Share of the strongest neighbours of a sample that are among its nearest on the map."""
         sample, strongest = self._strongest
         k = min(_NEIGHBORS, len(X) - 1)
@@ -115,7 +113,7 @@ class MapSettled(Stop):
         return float(kept) / max(1, int(np.count_nonzero(strongest >= 0)))
 
     @cached_property
-    def _strongest(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _strongest(self) -> tuple[Integers, Integers]:
         """The points of the sample, and their strongest neighbours, -1 where there are fewer."""
         n = self.weights.shape[0]
         sample = np.arange(0, n, -(-n // _SAMPLE))

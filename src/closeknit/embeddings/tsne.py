@@ -15,8 +15,6 @@ from closeknit.kernels import student
 from closeknit.minimize import Direction, Schedule, SpectralMomentum
 from closeknit.objectives import Objective
 
-__all__ = ["TSNE"]
-
 
 @understands(ELSEWHERE)
 @dataclass(repr=False, eq=False, kw_only=True)

@@ -13,15 +13,6 @@ from numpy.typing import NDArray
 from closeknit.apps.pixels import to_luv
 from closeknit.io.files import reading
 
-__all__ = [
-    "Points",
-    "coil",
-    "digits",
-    "mnist",
-    "newsgroups",
-    "photograph",
-]
-
 
 @dataclass(frozen=True)
 class Points:

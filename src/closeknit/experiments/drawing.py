@@ -7,8 +7,6 @@ from typing import Any
 
 from closeknit.io.extras import require
 
-__all__ = ["legend_below", "new_figure", "plain_log_ticks"]
-
 
 def new_figure(rows: int, columns: int, *, width: float = 3.6, height: float = 3.2) -> Any:
     """Return a figure and its axes, as an array of `rows` by `columns`, open at the top right."""

@@ -22,15 +22,6 @@ from closeknit.progress import log
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Report",
-    "Section",
-    "claim",
-    "listed",
-    "settled",
-    "table",
-]
-
 DPI = 100
 NOTHING = "**Nothing here is comparable with the paper: this was {}.**"
 LARGEST = 150_000  # bytes of a picture in all its colours
@@ -204,10 +195,7 @@ def settled(cases: Iterable[bool]) -> bool | None:
 
 
 def claim(
-    says: str,
-    holds: bool | Iterable[bool | None] | None,
-    numbers: str,
-    because: str = "",
+    says: str, holds: bool | Iterable[bool | None] | None, numbers: str, because: str = ""
 ) -> str:
     """Return a claim of the paper as an item of a list, with our verdict and our numbers.
 

@@ -7,20 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Integers
 from closeknit.graphs.spectra import Energies, Spectrum, check_graphs
 from closeknit.linalg import canonical, check_finite, entry_rows
-
-__all__ = [
-    "Comparison",
-    "Degrees",
-    "GraphSummary",
-    "compare",
-    "connected_components",
-    "degrees",
-    "sparsity",
-]
 
 
 def sparsity(W: Any) -> float:
@@ -49,7 +39,7 @@ def sparsity(W: Any) -> float:
     return 1.0 - int(np.count_nonzero(entry_rows(W) != W.indices)) / (n * (n - 1))
 
 
-def connected_components(W: Any) -> NDArray[np.int32]:
+def connected_components(W: Any) -> Integers:
     """Which connected component each point belongs to.
 
     Parameters

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from closeknit._arrays import Array, Integers
 from closeknit.graphs.modes import check_sample
-
-__all__ = ["Dip", "dip_modes", "dip_statistic", "dip_test"]
-
-Array = NDArray[np.float64]
 
 #: Samples larger than this are compared with uniform ones of this size, scaled by √n: the law of
 #: √n · dip hardly changes any more.
@@ -208,7 +205,7 @@ def _uniform_dips(n: int, n_samples: int) -> Array:
     return np.array([np.sqrt(n) * dip_statistic(rng.random(n))[0] for _ in range(n_samples)])
 
 
-def _convex_minorant(x: Array, y: Array) -> tuple[Array, NDArray[np.intp]]:
+def _convex_minorant(x: Array, y: Array) -> tuple[Array, Integers]:
     """Greatest convex function below the points (x, y): its values, and where it turns.
 
     Points may lie above one another.

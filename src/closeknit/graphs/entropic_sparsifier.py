@@ -11,8 +11,6 @@ import numpy as np
 from closeknit.graphs.selection import keep_smallest, subgraph
 from closeknit.graphs.sparsifier import BaseSparsifier
 
-__all__ = ["EntropicSparsifier"]
-
 
 @dataclass(repr=False, eq=False)
 class EntropicSparsifier(BaseSparsifier):

@@ -24,8 +24,6 @@ from closeknit.linalg import (
     real_array,
 )
 
-__all__ = ["affinity_graph", "mean_of", "symmetrize"]
-
 #: Parameters that say which affinities; all but the first are those of entropic ones.
 _PARAMETERS = (
     "affinity",

@@ -8,13 +8,9 @@ through zero.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.kernels import EPANECHNIKOV, Kernel
-
-__all__ = ["modes_of_kernel"]
-
-Array = NDArray[np.float64]
 
 #: Step of the grid on which signs are taken, in bandwidths: much less than a smooth kernel's width.
 _STEP = 1.0 / 16.0

@@ -15,8 +15,6 @@ from closeknit.graphs.sparsifier import BaseSparsifier
 from closeknit.linalg import canonical, check_weights, entry_rows, with_data
 from closeknit.neighbors import Neighbors, fit_index
 
-__all__ = ["KNNSparsifier"]
-
 _DEFAULT = 10
 
 

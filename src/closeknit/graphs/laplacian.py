@@ -8,8 +8,6 @@ from scipy import sparse
 
 from closeknit.linalg import canonical, check_finite, row_sums
 
-__all__ = ["laplacian"]
-
 
 def laplacian(W: Any) -> Any:
     """L = D − W, where D holds the sums of the rows of W.

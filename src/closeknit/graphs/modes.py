@@ -22,14 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closeknit._arrays import Array, Integers
 from closeknit.affinities import check_kernel
 from closeknit.graphs.kernel_modes import modes_of_kernel
 from closeknit.kernels import GAUSSIAN, Kernel
 from closeknit.linalg import real_array
-
-__all__ = ["find_modes", "silverman_bandwidth"]
-
-Array = NDArray[np.float64]
 
 #: Step of the grid, and the radius beyond which a Gaussian is less than rounding (e⁻³⁶), both in
 #: bandwidths.
@@ -43,10 +40,7 @@ _LARGEST = 1e150  # whose squares are finite, even many of them
 
 
 def find_modes(
-    sample: ArrayLike,
-    bandwidth: float | str = "silverman",
-    *,
-    kernel: str | Kernel = "gaussian",
+    sample: ArrayLike, bandwidth: float | str = "silverman", *, kernel: str | Kernel = "gaussian"
 ) -> Array:
     """Find all modes of a sample of numbers under a kernel.
 
@@ -181,7 +175,7 @@ class _Grid:
         """A derivative of the density at the nodes."""
         return np.sum([_convolve(*pair) for pair in zip(self.moments, taps, strict=True)], axis=0)
 
-    def open_cells(self) -> tuple[NDArray[np.intp], Array]:
+    def open_cells(self) -> tuple[Integers, Array]:
         """Cells between neighbouring nodes that may hold a mode, and the expansions in them."""
         near = _convolve(self.moments[0], np.ones(2 * 5 + 1)) > 0.5
         with np.errstate(divide="ignore", invalid="ignore"):  # only where no mode can be
@@ -195,7 +189,7 @@ class _Grid:
         left = ~steady | (rising[cells] & ~rising[cells + 1])
         return cells[left], terms[left]
 
-    def _expansions(self, cells: NDArray[np.intp]) -> Array:
+    def _expansions(self, cells: Integers) -> Array:
         """Coefficients of the density's derivative in each cell, which is scaled to [−1, 1]."""
         taps = _taps(middle=True)
         width = taps.shape[2]

@@ -8,16 +8,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from closeknit._arrays import Array, Integers
 from closeknit.graphs.resistances import effective_resistances
 from closeknit.graphs.sparsifier import BaseSparsifier
-from closeknit.linalg import Array, canonical, row_sums
+from closeknit.linalg import canonical, row_sums
 from closeknit.progress import log
-
-__all__ = ["ResistanceSparsifier"]
 
 #: Probability with which the bound on the spectrum may fail.
 _FAILURE = 0.01
@@ -161,7 +159,7 @@ def _probabilities(leverages: Array, count: int) -> Array:
     return np.minimum(1.0, factors[fits[0]] * leverages)
 
 
-def _draw_exactly(probabilities: Array, count: int, random: Any) -> NDArray[np.intp]:
+def _draw_exactly(probabilities: Array, count: int, random: Any) -> Integers:
     """Draw `count` edges, each with its probability: a comb laid over them in random order."""
     order = random.permutation(len(probabilities))
     ends = np.cumsum(probabilities[order])

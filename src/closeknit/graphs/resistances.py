@@ -14,16 +14,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from closeknit._arrays import Array
 from closeknit.graphs.laplacian import laplacian
-from closeknit.linalg import (
-    ApproximateCholesky,
-    Array,
-    check_symmetric,
-    conjugate_gradients,
-    multiply,
-)
-
-__all__ = ["effective_resistances"]
+from closeknit.linalg import ApproximateCholesky, check_symmetric, conjugate_gradients, multiply
 
 #: Columns solved for together: as many as a byte has random bits.
 _BLOCK = 8

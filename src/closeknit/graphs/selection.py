@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Flags, Integers
 from closeknit.linalg import take_entries
 
-__all__ = ["keep_fewest_votes", "keep_smallest", "subgraph"]
 
-
-def keep_smallest(keys: NDArray[Any], count: float) -> NDArray[np.bool_]:
+def keep_smallest(keys: NDArray[Any], count: float) -> Flags:
     """Mark the `count` entries with the smallest keys, or as near to that as ties permit.
 
     Entries with equal keys are kept or dropped together, whichever brings the number kept closer
@@ -49,9 +48,7 @@ def keep_smallest(keys: NDArray[Any], count: float) -> NDArray[np.bool_]:
     return with_ties if surplus <= shortage else without
 
 
-def keep_fewest_votes(
-    votes: NDArray[np.int32], weights: NDArray[np.float64], count: float
-) -> NDArray[np.bool_]:
+def keep_fewest_votes(votes: Integers, weights: Array, count: float) -> Flags:
     """Mark the `count` edges with the fewest votes; among equals, those of the largest weights.
 
     Parameters
@@ -81,7 +78,7 @@ def keep_fewest_votes(
     return kept
 
 
-def subgraph(W: Any, kept: NDArray[np.bool_]) -> Any:
+def subgraph(W: Any, kept: Flags) -> Any:
     """Copy the entries of a CSR matrix that are marked, in the order in which it stores them.
 
     Parameters

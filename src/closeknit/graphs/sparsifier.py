@@ -16,8 +16,6 @@ from closeknit.graphs.from_data import affinity_graph
 from closeknit.neighbors import validate_points
 from closeknit.progress import shown
 
-__all__ = ["BaseSparsifier"]
-
 #: What `fit` may be given.
 INPUTS = ("data", "affinities", "distances")
 

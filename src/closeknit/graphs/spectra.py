@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from closeknit._arrays import Array
 from closeknit._threads import single_threaded_blas
 from closeknit.graphs.laplacian import laplacian
-from closeknit.linalg import Array, check_symmetric, inner
-
-__all__ = ["Energies", "Spectrum", "check_graphs", "laplacian_distance", "spectrum_distance"]
+from closeknit.linalg import check_symmetric, inner
 
 #: Up to here all eigenvalues are computed, in an n × n array (10,000 points: 0.8 GB).
 _LARGEST_DENSE = 10_000

@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from closeknit._arrays import Array
 from closeknit.neighbors import dense_sq_distances
-
-__all__ = ["TAILS", "ViewerDistances"]
-
-Array = NDArray[np.float64]
 
 TAILS = ("exponential", "slow", "flat")
 

@@ -8,9 +8,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs, single_threaded_blas
 from closeknit.affinities import check_kernel, check_perplexity, scales_of
 from closeknit.exceptions import NoViewerWarning
@@ -21,8 +21,6 @@ from closeknit.graphs.viewers import View, choose_viewers, count_votes, look
 from closeknit.kernels import Kernel
 from closeknit.linalg import with_data
 from closeknit.progress import log, steps
-
-__all__ = ["ViewerSparsifier"]
 
 
 @dataclass(repr=False, eq=False)
@@ -158,7 +156,7 @@ class ViewerSparsifier(BaseSparsifier):
         rule = "entropic" if self.bandwidth == "auto" else self.bandwidth
         perplexity = self.view_perplexity or min(scales_of(self.perplexity))
 
-        def look_from(viewer: int) -> tuple[View, NDArray[np.float64]]:
+        def look_from(viewer: int) -> tuple[View, Array]:
             distances = source.distances(viewer)
             view = look(
                 distances,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from closeknit._arrays import Array, Flags, Integers
 from closeknit.affinities import solve_bandwidths
 from closeknit.exceptions import NoBandwidthWarning
 from closeknit.graphs.dip import dip_modes
@@ -23,10 +24,6 @@ from closeknit.graphs.modes import find_modes, silverman_bandwidth
 from closeknit.kernels import Kernel
 from closeknit.linalg import entry_rows
 from closeknit.progress import report, steps
-
-__all__ = ["View", "choose_viewers", "count_votes", "look"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class View:
     bandwidth: float
     modes: Array
     n_votes: int
-    places: NDArray[np.int32] = field(repr=False)
+    places: Integers = field(repr=False)
 
     def is_good(self, min_modes: int = 2, min_votes: int = 1) -> bool:
         """Whether it sees at least so many modes, and separates at least so many pairs of points.
@@ -69,7 +66,7 @@ class View:
         """
         return len(self.modes) >= min_modes and self.n_votes >= min_votes
 
-    def separates(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
+    def separates(self, first: NDArray[Any], second: NDArray[Any]) -> Flags:
         """Whether at least two modes lie between the points of each pair.
 
         There are no votes on points that the viewer does not see.
@@ -142,14 +139,14 @@ def _bandwidth_of(
     return silverman_bandwidth(sample)
 
 
-def _count_pairs(places: NDArray[np.int32]) -> int:
+def _count_pairs(places: Integers) -> int:
     """Number of pairs at least two places apart."""
     counts = np.bincount(places).astype(np.int64)
     before = np.concatenate([[0, 0], np.cumsum(counts)])[: len(counts)]  # two places or more
     return int(counts @ before)
 
 
-def count_votes(viewers: Sequence[View], W: csr_matrix) -> NDArray[np.int32]:
+def count_votes(viewers: Sequence[View], W: csr_matrix) -> Integers:
     """Count the votes against each stored edge of a graph."""
     rows = entry_rows(W)
     votes = np.zeros(W.nnz, dtype=np.int32)
@@ -207,7 +204,7 @@ def choose_viewers(
     return candidates
 
 
-def _draw(weights: Array, eligible: NDArray[np.bool_], random: np.random.RandomState) -> int:
+def _draw(weights: Array, eligible: Flags, random: np.random.RandomState) -> int:
     free = np.flatnonzero(eligible)
     among = weights[free]
     total = among.sum()

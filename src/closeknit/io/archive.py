@@ -21,8 +21,6 @@ from closeknit.io.describe import PLAIN, Description
 from closeknit.io.files import reading, replacing
 from closeknit.io.restore import restore
 
-__all__ = ["Kind", "archive_format", "read_archive", "write_archive"]
-
 _DESCRIPTION = "model.json"
 
 

@@ -18,8 +18,6 @@ from closeknit.exceptions import DataError
 from closeknit.io.files import check_expansion, parts_of
 from closeknit.io.table import Selection, Table, assemble, default_names
 
-__all__ = ["check_csr", "load_array", "map_array", "read_matrix_market", "read_npy", "read_npz"]
-
 #: The members that scipy.sparse.save_npz always writes.
 _SPARSE = {"format", "shape", "data"}
 #: Members of an NPZ file that are about the others.

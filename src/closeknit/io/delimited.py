@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.exceptions import DataError
 from closeknit.io.dialect import MISSING, Dialect, Sample, find_dialect, is_missing, to_number
 from closeknit.io.extras import require
 from closeknit.io.files import open_binary, parts_of
 from closeknit.io.table import Selection, Table, assemble, default_names
-
-__all__ = ["read_delimited"]
 
 #: The dialect is found from so many bytes, and from at least so many lines.
 _HEAD_BYTES, _HEAD_LINES = 2**18, 20
@@ -202,7 +201,7 @@ class _File:
     def _line_of(self, row: int) -> int:
         return next(line for i, (line, _) in enumerate(self._rows()) if i == row)
 
-    def _convert(self, name: str, cells: list[str]) -> NDArray[np.float64] | None:
+    def _convert(self, name: str, cells: list[str]) -> Array | None:
         """Numbers, or None if most cells are text."""
         found = _numbers(cells, self.dialect)
         if isinstance(found, int):
@@ -224,7 +223,7 @@ class _File:
         return np.array(cells, dtype=object)
 
 
-def _numbers(cells: Sequence[str], dialect: Dialect) -> NDArray[np.float64] | int | None:
+def _numbers(cells: Sequence[str], dialect: Dialect) -> Array | int | None:
     """The numbers in a column, NaN where one is missing; None if most cells are text.
 
     If most are numbers but not all, the first that is none.

@@ -22,8 +22,6 @@ from closeknit.exceptions import ModelError
 from closeknit.io.registry import parameters_of, path_of
 from closeknit.kernels import KERNELS, Kernel
 
-__all__ = ["OF_SKLEARN", "PLAIN", "Description"]
-
 #: What scikit-learn keeps in fitted estimators on its own account.
 OF_SKLEARN = ("feature_names_in_", "_n_features_out", "_sklearn_output_config")
 

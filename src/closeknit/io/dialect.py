@@ -12,8 +12,6 @@ from io import StringIO
 
 from closeknit.exceptions import CloseknitWarning, DataError
 
-__all__ = ["MISSING", "Dialect", "Sample", "find_dialect", "is_missing", "to_number"]
-
 _SEPARATORS = (",", ";", "\t", "|")
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "missing"})
 _COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.IGNORECASE)

@@ -7,8 +7,6 @@ from typing import Any
 
 from closeknit.exceptions import MissingDependencyError
 
-__all__ = ["require"]
-
 
 def require(module: str, extra: str, purpose: str) -> Any:
     """Import a module, or say how to install it.

@@ -17,16 +17,6 @@ from zipfile import ZipFile
 
 from closeknit.exceptions import CloseknitError, DataError, ModelError, OutputError
 
-__all__ = [
-    "check_expansion",
-    "expansion_limit",
-    "open_binary",
-    "parts_of",
-    "reading",
-    "replacing",
-    "without_compression",
-]
-
 #: What opens compressed files, by their endings.
 COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 

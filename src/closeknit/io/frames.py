@@ -15,8 +15,6 @@ from closeknit.io.extras import require
 from closeknit.io.files import check_expansion
 from closeknit.io.table import Selection, Table, assemble
 
-__all__ = ["from_frame", "label_columns", "read_feather", "read_parquet", "to_frame_like"]
-
 
 def from_frame(
     frame: Any,

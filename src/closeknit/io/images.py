@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.exceptions import DataError
 from closeknit.io.extras import require
 from closeknit.io.files import check_expansion, reading
 from closeknit.io.table import Selection, Table, assemble
 
-__all__ = ["read_image", "read_pixels"]
 
-
-def read_image(path: str | Path) -> NDArray[np.float64]:
+def read_image(path: str | Path) -> Array:
     """Read a picture.
 
     Parameters
@@ -68,7 +66,7 @@ def read_pixels(path: Path, selection: Selection) -> Table:
     return assemble(X, names, {}, order=names, selection=selection, kind="image")
 
 
-def _load(path: str | Path) -> NDArray[np.float64]:
+def _load(path: str | Path) -> Array:
     Image = require("PIL.Image", "plot", "reading pictures needs Pillow")
     try:
         with Image.open(path) as image:
@@ -78,7 +76,7 @@ def _load(path: str | Path) -> NDArray[np.float64]:
         raise DataError(f"{error}; make it smaller") from error
 
 
-def _to_array(Image: Any, image: Any) -> NDArray[np.float64]:
+def _to_array(Image: Any, image: Any) -> Array:
     mode = image.mode
     if mode == "F":
         raise DataError("its pixels are floating-point numbers; save it with 8 or 16 bits")

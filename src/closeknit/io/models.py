@@ -10,8 +10,6 @@ from closeknit.io.archive import Kind, read_archive, write_archive
 from closeknit.io.describe import Description
 from closeknit.io.registry import estimators, path_of
 
-__all__ = ["FORMAT_VERSION", "MODEL", "load", "save"]
-
 #: Raised when files change in a way that older versions would misread.
 FORMAT_VERSION = 2
 MODEL = Kind("closeknit model", FORMAT_VERSION)

@@ -15,8 +15,6 @@ from closeknit.io.frames import read_feather, read_parquet
 from closeknit.io.images import read_pixels
 from closeknit.io.table import Selection, Table
 
-__all__ = ["kind_of", "read_table"]
-
 _KINDS = {
     ".csv": "text",
     ".tsv": "text",

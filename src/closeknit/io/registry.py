@@ -20,8 +20,6 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["estimators", "parameters_of", "path_of", "saveable"]
-
 _STATIONS = ("neighbors", "affinities", "graphs", "repulsion", "minimize", "embeddings", "apps")
 
 

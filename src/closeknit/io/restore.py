@@ -23,8 +23,6 @@ from closeknit.kernels import KERNELS
 from closeknit.linalg import check_structure
 from closeknit.neighbors import Neighbors
 
-__all__ = ["restore"]
-
 _GENERATORS = {
     name: getattr(np.random, name) for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 }

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from closeknit._arrays import Flags
 from closeknit.exceptions import DataError
 
 if TYPE_CHECKING:
     from closeknit.io.dialect import Dialect
-
-__all__ = ["Selection", "Table", "assemble", "default_names"]
 
 #: A first column of such a name holds identifiers; the empty name is what pandas writes for an
 #: index.
@@ -281,7 +280,7 @@ def _choose_features(names: Sequence[str], order: Sequence[str], selection: Sele
 
 def _finite_rows(
     X: Any, names: Sequence[str], selection: Selection, where: Callable[[int], str]
-) -> NDArray[np.bool_] | None:
+) -> Flags | None:
     """Which rows to keep; None is all of them."""
     if sparse.issparse(X):
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))

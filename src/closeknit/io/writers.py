@@ -19,8 +19,6 @@ from closeknit.io.extras import require
 from closeknit.io.files import COMPRESSED, replacing, without_compression
 from closeknit.io.table import default_names
 
-__all__ = ["check_suffix", "write_graph", "write_table"]
-
 _TEXT = tuple(f"{kind}{packed}" for kind in (".csv", ".tsv") for packed in ("", *COMPRESSED))
 TABLES = (*_TEXT, ".parquet", ".feather", ".npy", ".npz")
 #: What a command that places or labels rows can write.

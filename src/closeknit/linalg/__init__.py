@@ -12,10 +12,10 @@
     graph_eigenvectors           the smoothest vectors on a graph (eigenvectors.py, subspace.py)
 """
 
+from closeknit._arrays import Array
 from closeknit.linalg.approximate_cholesky import ApproximateCholesky
 from closeknit.linalg.conjugate_gradients import conjugate_gradients
 from closeknit.linalg.csr import (
-    Array,
     canonical,
     check_symmetric,
     check_weights,

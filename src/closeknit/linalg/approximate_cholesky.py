@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers
 from closeknit._threads import effective_n_jobs
-from closeknit.linalg.csr import Array, canonical, core_graph
-
-__all__ = ["ApproximateCholesky"]
+from closeknit.linalg.csr import canonical, core_graph
 
 
 class ApproximateCholesky:
@@ -119,7 +118,7 @@ class ApproximateCholesky:
         return self._factor.nnz
 
     @property
-    def order(self) -> NDArray[np.int32]:
+    def order(self) -> Integers:
         """The points in the order of their elimination."""
         return self._factor.order
 

@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from closeknit.linalg.csr import Array
-
-__all__ = ["conjugate_gradients"]
+from closeknit._arrays import Array
 
 
 def conjugate_gradients(

@@ -6,34 +6,16 @@ Inner products do without BLAS, whose last digits depend on the number of its th
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers
 from closeknit._threads import effective_n_jobs
 from closeknit.linalg.structure import LARGEST, check_structure
-
-__all__ = [
-    "Array",
-    "canonical",
-    "check_symmetric",
-    "check_weights",
-    "core_graph",
-    "entry_rows",
-    "inner",
-    "multiply",
-    "norm",
-    "permuted",
-    "row_sums",
-    "same_pattern",
-    "same_weights",
-    "with_data",
-]
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 def canonical(
@@ -248,7 +230,7 @@ def _equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return a is b or np.array_equal(a, b)
 
 
-def permuted(W: csr_matrix, order: NDArray[np.int64], n_jobs: int | None = -1) -> csr_matrix:
+def permuted(W: csr_matrix, order: Integers, n_jobs: int | None = -1) -> csr_matrix:
     """Return the graph in which point i is point ``order[i]`` of W.
 
     Parameters

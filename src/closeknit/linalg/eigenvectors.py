@@ -14,21 +14,19 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from closeknit._arrays import Array, Flags, Integers
 from closeknit._threads import single_threaded_blas
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.linalg.approximate_cholesky import ApproximateCholesky
-from closeknit.linalg.csr import Array, canonical, multiply, row_sums
+from closeknit.linalg.csr import canonical, multiply, row_sums
 from closeknit.linalg.strongest import thin
 from closeknit.linalg.structure import check_finite
 from closeknit.linalg.subspace import Subspace
 from closeknit.progress import report
-
-__all__ = ["Eigenvectors", "graph_eigenvectors"]
 
 #: Below this many points a dense eigensolver is as fast and cannot fail to converge.
 DENSE = 500
@@ -76,7 +74,7 @@ class Eigenvectors:
     values: Array
     vectors: Array
     roots: Array
-    components: NDArray[np.int64]
+    components: Integers
     n_iter: int
     stopped_because: str
 
@@ -172,7 +170,7 @@ def graph_eigenvectors(
     return Eigenvectors(values, vectors, roots, components, n_iter, stopped_because)
 
 
-def _kernel(W: csr_matrix, roots: Array) -> tuple[NDArray[np.int64], csr_matrix]:
+def _kernel(W: csr_matrix, roots: Array) -> tuple[Integers, csr_matrix]:
     """The component of each point by size, and D^(1/2) times their indicators, of length one."""
     count, label = connected_components(W, directed=False)
     by_size = np.empty(count, dtype=np.int64)
@@ -250,6 +248,6 @@ def _iterate(
     return best
 
 
-def _columns(A: Array, wanted: NDArray[np.bool_]) -> Array:
+def _columns(A: Array, wanted: Flags) -> Array:
     """Some columns, or the array itself if they are all."""
     return A if wanted.all() else np.ascontiguousarray(A[:, wanted])

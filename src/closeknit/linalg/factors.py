@@ -14,10 +14,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import splu
 
+from closeknit._arrays import Array
 from closeknit._threads import single_threaded_blas
-from closeknit.linalg.csr import Array
-
-__all__ = ["SOLVERS", "Factor", "choose_solver", "factorize"]
 
 _TOO_LARGE = (
     "factorising the Laplacian of {n} points needs {needs}; keep fewer neighbours, as in "

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from closeknit import _core
+from closeknit._arrays import Integers
 from closeknit._threads import effective_n_jobs
 from closeknit.linalg.csr import canonical, core_graph, entry_rows
-
-__all__ = ["strongest_entries", "take_entries", "thin"]
 
 #: The factor of a graph of ten neighbours takes about a tenth of the time that one of 90 takes
 #: (benchmarks/results/factors.md).
@@ -20,7 +19,7 @@ N_NEIGHBORS = 10
 
 def strongest_entries(
     weights: csr_matrix, n_neighbors: int | None, n_jobs: int | None = None
-) -> NDArray[np.intp] | None:
+) -> Integers | None:
     """Return where the edges among the κ largest weights of either end are stored, or None for all.
 
     Parameters
@@ -57,7 +56,7 @@ def strongest_entries(
 
 
 def take_entries(
-    weights: csr_matrix, positions: NDArray[np.intp] | None, dtype: DTypeLike = np.float64
+    weights: csr_matrix, positions: Integers | None, dtype: DTypeLike = np.float64
 ) -> csr_matrix:
     """Return the matrix of the entries that are stored at some positions.
 

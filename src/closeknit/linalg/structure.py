@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-__all__ = ["check_finite", "check_structure", "real_array"]
+from closeknit._arrays import Array
 
 #: Beyond it, and below its inverse, sums and reciprocals are at the ends of the range of numbers.
 LARGEST = 1e290
@@ -84,7 +84,7 @@ def check_finite(values: NDArray[Any], name: str) -> None:
         raise ValueError(f"{name} contains NaN or infinite values; check the data")
 
 
-def real_array(X: Any, name: str) -> NDArray[np.float64]:
+def real_array(X: Any, name: str) -> Array:
     """Return numbers in double precision, or say why they are none.
 
     Parameters

@@ -12,12 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Flags
 from closeknit._threads import effective_n_jobs, single_threaded_blas
-from closeknit.linalg.csr import Array
-
-__all__ = ["Subspace"]
 
 _ROWS = 1024  # handled at a time
 _FEW = 16  # pieces that take less time than starting threads for them
@@ -90,7 +87,7 @@ class Subspace:
         lengths = np.sqrt(np.add.reduce(self._for_rows(subtract)))
         H /= np.where(lengths > 0.0, lengths, 1.0)
 
-    def improve(self, H: Array, AH: Array, active: NDArray[np.bool_]) -> None:
+    def improve(self, H: Array, AH: Array, active: Flags) -> None:
         """Find the best approximations in the span of X, the last steps and new directions.
 
         Parameters
@@ -105,7 +102,7 @@ class Subspace:
         self._basis[:, new], self._images[:, new] = H, AH
         self._combine(new.stop, active)
 
-    def _combine(self, width: int, active: NDArray[np.bool_]) -> None:
+    def _combine(self, width: int, active: Flags) -> None:
         size = self._size
         S, AS = self._basis[:, :width], self._images[:, :width]
         products = self._for_rows(

@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from closeknit._arrays import Array
 from closeknit.linalg import inner, norm
-from closeknit.minimize.problem import Array, Problem
+from closeknit.minimize.problem import Problem
 from closeknit.minimize.steps import Backtracking, Step
-
-__all__ = ["DIRECTIONS", "Descent", "Direction", "resolve_direction"]
 
 #: What a direction needs of a problem, as a protocol.
 P = TypeVar("P", bound=Problem)

@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from closeknit._arrays import Array
 from closeknit.linalg import inner, row_sums
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.problem import Array, AttractiveProblem, DiagonalProblem, Problem
+from closeknit.minimize.problem import AttractiveProblem, DiagonalProblem, Problem
 from closeknit.minimize.steps import Step, StrongWolfe
-
-__all__ = ["ConjugateGradient", "DiagonalHessian", "Gradient", "SpectralGradient"]
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from closeknit._arrays import Array
 from closeknit.linalg import inner, norm
 from closeknit.minimize.descent import Descent, Direction, P
-from closeknit.minimize.problem import Array, AttractiveProblem, Problem
+from closeknit.minimize.problem import AttractiveProblem, Problem
 from closeknit.minimize.spectral import SpectralDescent, SpectralDirection
 from closeknit.minimize.steps import Step, StrongWolfe
-
-__all__ = ["LBFGS", "SpectralLBFGS"]
 
 
 class _LBFGSDescent(Descent[P]):

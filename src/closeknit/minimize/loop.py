@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closeknit._arrays import Array
 from closeknit.linalg import inner, norm
 from closeknit.minimize.descent import Descent, Direction, resolve_direction
-from closeknit.minimize.problem import Array, Problem
+from closeknit.minimize.problem import Problem
 from closeknit.minimize.results import History, Path, Result, State, StopReason
 from closeknit.minimize.schedule import Convergence, ProblemAt, Schedule, Stage, Stop
 from closeknit.minimize.steps import Line, Sample, Step, resolve_step
 from closeknit.progress import log, report
-
-__all__ = ["Callback", "run_schedule"]
 
 #: Called after every iteration; a true return value stops.
 Callback = Callable[[State], object]

@@ -9,14 +9,13 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from closeknit import _core
+from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
 from closeknit.linalg import ApproximateCholesky, row_sums, strongest_entries, with_data
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.problem import Array, AttractiveProblem
+from closeknit.minimize.problem import AttractiveProblem
 from closeknit.minimize.steps import FixedStep, Step
 from closeknit.progress import log
-
-__all__ = ["Momentum", "SpectralMomentum"]
 
 _SLOWER = 0.7
 #: Rows whose whole weights tell how much of all weight the kept ones carry.

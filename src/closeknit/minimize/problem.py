@@ -6,19 +6,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
-from closeknit.linalg import Array, canonical, take_entries
-
-__all__ = [
-    "Array",
-    "AttractiveProblem",
-    "CurvedProblem",
-    "DiagonalProblem",
-    "Problem",
-    "Springs",
-]
+from closeknit._arrays import Array, Integers
+from closeknit.linalg import canonical, take_entries
 
 
 class Problem(Protocol):
@@ -56,7 +48,7 @@ class Problem(Protocol):
 class AttractiveProblem(Problem, Protocol):
     """A problem that knows its attractive part."""
 
-    def attractive_weights(self, X: Array, entries: NDArray[np.intp] | None = None) -> csr_matrix:
+    def attractive_weights(self, X: Array, entries: Integers | None = None) -> csr_matrix:
         """Return the weights of the attractive Laplacian L⁺ at X, so that ∇²E⁺ ≈ 4L⁺ ⊗ I.
 
         Symmetric, non-negative, with zero diagonal, in canonical format; constant for Gaussian
@@ -123,7 +115,7 @@ class Springs:
         value = 2.0 * np.vdot(X, pulled) + self.stiffness * np.vdot(away, away)
         return float(value), 4.0 * pulled + 2.0 * self.stiffness * away
 
-    def attractive_weights(self, X: Array, entries: NDArray[np.intp] | None = None) -> csr_matrix:
+    def attractive_weights(self, X: Array, entries: Integers | None = None) -> csr_matrix:
         """Return the weights, whatever X."""
         return self.weights if entries is None else take_entries(self.weights, entries)
 

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, eigs
 
+from closeknit._arrays import Array
 from closeknit.linalg import norm
 from closeknit.minimize.descent import Direction, resolve_direction
-from closeknit.minimize.problem import Array, Problem
-
-__all__ = ["convergence_rate"]
+from closeknit.minimize.problem import Problem
 
 #: Unknowns up to which all eigenvalues are computed.
 _FEW = 200

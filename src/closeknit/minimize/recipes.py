@@ -15,8 +15,6 @@ from closeknit.minimize.schedule import Convergence, ProblemAt, Schedule, Stage
 from closeknit.minimize.steps import Step
 from closeknit.progress import shown
 
-__all__ = ["homotopy", "minimize"]
-
 
 def minimize(
     problem: Problem,

@@ -12,9 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.minimize.problem import Array
-
-__all__ = ["History", "Path", "Result", "State", "StopReason"]
+from closeknit._arrays import Array, Integers
 
 
 class StopReason(StrEnum):
@@ -144,10 +142,10 @@ class History:
     ['iteration', 'stage', 'lam', 'evaluations', 'seconds', 'objective']
     """
 
-    iteration: NDArray[np.int64]
-    stage: NDArray[np.int64]
+    iteration: Integers
+    stage: Integers
     lam: Array
-    evaluations: NDArray[np.int64]
+    evaluations: Integers
     seconds: Array
     objective: Array
     attractive: Array

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closeknit.minimize.problem import Array, Problem
+from closeknit._arrays import Array
+from closeknit.minimize.problem import Problem
 from closeknit.minimize.results import Path, State, StopReason
-
-__all__ = ["Convergence", "ProblemAt", "Schedule", "Stage", "Stop", "log_spaced"]
 
 #: Gives the problem for a λ, such as an objective's ``at`` method.
 ProblemAt = Callable[[Any], Problem]

@@ -11,16 +11,15 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from scipy.sparse import csr_matrix, diags
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers
 from closeknit._threads import effective_n_jobs
 from closeknit.linalg import (
     SOLVERS,
     ApproximateCholesky,
-    Array,
     Factor,
     canonical,
     choose_solver,
@@ -35,9 +34,6 @@ from closeknit.linalg import (
 )
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import AttractiveProblem
-
-__all__ = ["AttractiveHessian", "FixedPoint", "SpectralDescent", "SpectralDirection"]
-
 
 #: μ over the smallest degree, as in the paper (section 2); also the share of a point's degree below
 #: which we call a weight nothing.
@@ -91,7 +87,7 @@ class AttractiveHessian:
         self.mu = max(_NEGLIGIBLE * float(others.min()), 1e-14 * float(degrees.max(initial=0.0)))
         self.degrees = np.where(alone, others.mean(), degrees)
         self._like = like if like is not None and same_pattern(weights, like.weights) else None
-        self._kept_at: NDArray[np.intp] | None = None  # all
+        self._kept_at: Integers | None = None  # all
         if self._like is not None:
             self._kept_at = self._like._kept_at
         elif n_neighbors is not None:

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from closeknit._arrays import Array
 from closeknit.linalg import conjugate_gradients, same_weights
 from closeknit.minimize.descent import Descent, Direction
-from closeknit.minimize.problem import Array, CurvedProblem
+from closeknit.minimize.problem import CurvedProblem
 from closeknit.minimize.spectral import AttractiveHessian
-
-__all__ = ["SpectralDiagonal", "SpectralMinus"]
 
 
 class _SpectralMinusDescent(Descent[Any]):

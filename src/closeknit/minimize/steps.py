@@ -12,19 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from closeknit._arrays import Array
 from closeknit.linalg import inner, norm
-from closeknit.minimize.problem import Array
-
-__all__ = [
-    "Backtracking",
-    "FixedStep",
-    "Line",
-    "LineSearch",
-    "Sample",
-    "Step",
-    "StrongWolfe",
-    "resolve_step",
-]
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers, Singles
 from closeknit._threads import chunks
 from closeknit.neighbors._sketch import COORDINATE_BYTES, Sketches, rounding_margin
-
-__all__ = ["Cells", "assign", "count_cells", "group_by_cell", "make_cells", "pack"]
 
 _PLACES = 16  # points per panel, the width of the compiled kernel's tile
 _TASK_ROWS = 192  # queries per task: enough to reuse a cell's sketches while they are in the cache
@@ -35,10 +33,10 @@ class Cells:
     packed_centers : closeknit._core.Sketch
     """
 
-    centers: npt.NDArray[np.float32]
-    members: npt.NDArray[np.int32]
-    radii: npt.NDArray[np.float64]
-    slacks: npt.NDArray[np.float64]
+    centers: Singles
+    members: Integers
+    radii: Array
+    slacks: Array
     packed_centers: _core.Sketch
 
 
@@ -69,14 +67,10 @@ def make_cells(
     n_cells = 1 if one else count_cells(n_samples)
     sample = values[np.sort(rng.choice(n_samples, min(n_samples, 48 * n_cells), replace=False))]
     centers = sample[np.sort(rng.choice(sample.shape[0], n_cells, replace=False))]
-    if n_cells == 1:
-        centers = _means(sample, np.zeros(len(sample), dtype=np.int32), centers)
-        members = np.zeros(n_samples, dtype=np.int32)
-    else:
-        for _ in range(_ROUNDS):
-            centers = _means(sample, assign(sample, centers, n_threads), centers)
-        centers = centers[_chain(centers)]  # neighbouring cells get neighbouring numbers
-        members = assign(values, centers, n_threads)
+    for _ in range(_ROUNDS):
+        centers = _means(sample, assign(sample, centers, n_threads), centers)
+    centers = centers[_chain(centers)]  # neighbouring cells get neighbouring numbers
+    members = assign(values, centers, n_threads)
     sq_gaps = np.empty(n_samples)
     for chunk in chunks(n_samples, COORDINATE_BYTES * values.shape[1]):
         gaps = values[chunk].astype(np.float64) - centers[members[chunk]]
@@ -87,11 +81,7 @@ def make_cells(
     return Cells(centers, members, radii, slacks, _pack_centers(centers))
 
 
-def _means(
-    sample: npt.NDArray[np.float32],
-    members: npt.NDArray[np.int32],
-    centers: npt.NDArray[np.float32],
-) -> npt.NDArray[np.float32]:
+def _means(sample: Singles, members: Integers, centers: Singles) -> Singles:
     order = np.argsort(members, kind="stable")
     filled, starts, counts = np.unique(members[order], return_index=True, return_counts=True)
     means = centers.copy()  # an empty cell stays where it is
@@ -100,16 +90,14 @@ def _means(
     return means
 
 
-def _pack_centers(centers: npt.NDArray[np.float32]) -> _core.Sketch:
+def _pack_centers(centers: Singles) -> _core.Sketch:
     margin = rounding_margin(centers.shape[1])
     sq_norms = np.einsum("ij,ij->i", centers, centers, dtype=np.float64) * (1.0 - margin)
     everyone = np.zeros(centers.shape[0], dtype=np.int32)
     return pack(Sketches(centers, sq_norms), everyone, 1, has_residual=False)
 
 
-def assign(
-    sketches: npt.NDArray[np.float32], centers: npt.NDArray[np.float32], n_threads: int
-) -> npt.NDArray[np.int32]:
+def assign(sketches: Singles, centers: Singles, n_threads: int) -> Integers:
     """Find the nearest centre of each sketch, by the search kernel itself."""
     n_samples, n_cells = sketches.shape[0], centers.shape[0]
     members = np.zeros((n_samples, 1), dtype=np.int32)
@@ -142,11 +130,11 @@ def assign(
 
 def pack(
     sketches: Sketches,
-    members: npt.NDArray[np.int32],
+    members: Integers,
     n_cells: int,
     *,
     has_residual: bool,
-    sq_offsets: npt.NDArray[np.float64] | None = None,
+    sq_offsets: Array | None = None,
 ) -> _core.Sketch:
     """Lay sketches out cell by cell in panels of 16, as the compiled kernel reads them.
 
@@ -186,7 +174,7 @@ def pack(
     )
 
 
-def _chain(centers: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
+def _chain(centers: Singles) -> Integers:
     """Order centres so that each is followed by the nearest one not yet in the chain."""
     chain = np.zeros(centers.shape[0], dtype=np.intp)
     free = np.ones(centers.shape[0], dtype=bool)
@@ -199,9 +187,7 @@ def _chain(centers: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
     return chain
 
 
-def group_by_cell(
-    members: npt.NDArray[np.int32],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def group_by_cell(members: Integers) -> tuple[Integers, Integers]:
     """Order queries cell by cell and cut them into tasks.
 
     Returns

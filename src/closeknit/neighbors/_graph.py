@@ -8,30 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks
 from closeknit.linalg import check_structure
 from closeknit.neighbors.candidates import nearest_of, smallest_columns
 
-__all__ = [
-    "check_distances",
-    "from_arrays",
-    "from_csr",
-    "from_rectangle",
-    "from_square",
-    "to_csr",
-]
-
 _LARGEST = 1e153  # beyond it squares overflow, and below its inverse they vanish
 
-Parts: TypeAlias = tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.float64], int]
+Parts: TypeAlias = tuple[Integers, Array, int]
 
 
-def to_csr(
-    indices: npt.NDArray[np.integer[Any]],
-    sq_distances: npt.NDArray[np.float64],
-    n_targets: int,
-    mode: str,
-) -> sp.csr_matrix:
+def to_csr(indices: Integers, sq_distances: Array, n_targets: int, mode: str) -> sp.csr_matrix:
     """Store the valid neighbours of each row, in their order."""
     valid = indices >= 0
     counts = np.count_nonzero(valid, axis=1)
@@ -132,9 +119,7 @@ def from_square(distances: npt.ArrayLike, n_neighbors: int | None) -> Parts:
 
 
 def from_rectangle(
-    distances: npt.NDArray[Any],
-    n_neighbors: int,
-    self_indices: npt.NDArray[np.intp] | None = None,
+    distances: npt.NDArray[Any], n_neighbors: int, self_indices: Integers | None = None
 ) -> Parts:
     """Select each row's nearest columns from a matrix of distances."""
     n_samples, n_targets = distances.shape
@@ -153,7 +138,7 @@ def from_rectangle(
     return indices, sq_distances, n_targets
 
 
-def check_distances(distances: npt.NDArray[Any], rows: npt.NDArray[np.intp] | None = None) -> None:
+def check_distances(distances: npt.NDArray[Any], rows: Integers | None = None) -> None:
     """Refuse distances that are negative, NaN or without a square, naming the row.
 
     Parameters
@@ -178,9 +163,7 @@ def check_distances(distances: npt.NDArray[Any], rows: npt.NDArray[np.intp] | No
         )
 
 
-def _check_stored_once(
-    rows: npt.NDArray[np.intp], columns: npt.NDArray[np.integer[Any]], graph: Any
-) -> None:
+def _check_stored_once(rows: Integers, columns: Integers, graph: Any) -> None:
     ordered = sp.csr_matrix(
         (np.empty(len(columns), dtype=bool), columns.copy(), graph.indptr), shape=graph.shape
     )
@@ -193,7 +176,7 @@ def _check_stored_once(
         )
 
 
-def _check_distinct(indices: npt.NDArray[np.integer[Any]]) -> None:
+def _check_distinct(indices: Integers) -> None:
     ordered = np.sort(indices, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     if twice.any():

@@ -14,15 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from closeknit import _core
+from closeknit._arrays import Array, Flags, Integers
 from closeknit._threads import chunks
 from closeknit.neighbors.candidates import nearest_of_all
 from closeknit.neighbors.points import Data, Engine, Found, as_rows
-
-__all__ = ["DuplicateGroups", "find_duplicates", "first_equal_rows", "set_outliers_aside"]
 
 _MANY_COPIES = 16  # with fewer copies of each point, an ordinary search copes
 _SAMPLE = 512  # points that say how far apart points usually are
@@ -44,8 +42,8 @@ class DuplicateGroups:
     group_of : (n_samples,) array
     """
 
-    first: npt.NDArray[np.intp]
-    group_of: npt.NDArray[np.intp]
+    first: Integers
+    group_of: Integers
 
     def points_of(self, found: Found, n_neighbors: int) -> Found:
         """Turn each row's nearest groups into its nearest points.
@@ -144,9 +142,7 @@ def find_duplicates(X: Data, scale: float, n_threads: int) -> DuplicateGroups | 
     return DuplicateGroups(np.sort(first), rank[group_of])
 
 
-def first_equal_rows(
-    queries: Data, points: Data, scale: float, n_threads: int
-) -> npt.NDArray[np.int64]:
+def first_equal_rows(queries: Data, points: Data, scale: float, n_threads: int) -> Integers:
     """For each query the first point equal to it, or -1.
 
     Parameters
@@ -169,7 +165,7 @@ def first_equal_rows(
     return found
 
 
-def _linear_form(X: Data, scale: float, n_threads: int) -> npt.NDArray[np.float64]:
+def _linear_form(X: Data, scale: float, n_threads: int) -> Array:
     n_samples, n_features = X.shape
     form = np.random.default_rng(0).standard_normal((n_features, 1)) * scale
     values = np.empty((n_samples, 1))
@@ -178,7 +174,7 @@ def _linear_form(X: Data, scale: float, n_threads: int) -> npt.NDArray[np.float6
     return values[:, 0]
 
 
-def _differ(A: Data, B: Data) -> npt.NDArray[np.bool_]:
+def _differ(A: Data, B: Data) -> Flags:
     """Whether each row of `A` differs from the same row of `B`."""
     different = A != B
     if sp.issparse(different):
@@ -218,9 +214,9 @@ class _OutlierEngine(Engine):
     def __init__(
         self,
         points: Data,
-        deviations: npt.NDArray[np.float64],
+        deviations: Array,
         radius: float,
-        center: npt.NDArray[np.float64],
+        center: Array,
         n_threads: int,
         make: Callable[[Data], Engine],
     ) -> None:
@@ -269,7 +265,7 @@ class _OutlierEngine(Engine):
         return indices, sq_distances
 
 
-def _deviations(X: Data, center: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _deviations(X: Data, center: Array) -> Array:
     """Return how far each row is from the centre in its largest coordinate."""
     deviations = np.empty(X.shape[0])
     for start in range(0, X.shape[0], 4096):  # so that no float64 copy of X is made

@@ -12,20 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from closeknit import _core
+from closeknit._arrays import Array, Singles
 from closeknit._threads import chunks
 from closeknit.neighbors.points import Data, as_rows, data_scale
-
-__all__ = [
-    "COORDINATE_BYTES",
-    "MAX_COMPONENTS",
-    "Sketcher",
-    "Sketches",
-    "principal_directions",
-    "rounding_margin",
-]
 
 MAX_COMPONENTS = 256  # the longest sketch considered before taking all coordinates
 _SAMPLE = 4096  # rows that determine the basis; any orthonormal basis is valid, so a sample will do
@@ -45,8 +36,8 @@ class Sketches:
         Squared norms of the values, less the rounding margin.
     """
 
-    values: npt.NDArray[np.float32]
-    sq_norms: npt.NDArray[np.float64]
+    values: Singles
+    sq_norms: Array
 
 
 @dataclass(frozen=True)
@@ -64,12 +55,12 @@ class Sketcher:
         underflow in float32 whatever the units of the data.
     """
 
-    center: npt.NDArray[np.float64]
-    basis: npt.NDArray[np.float64] | None
+    center: Array
+    basis: Array | None
     scale: float
 
     @classmethod
-    def of_all_coordinates(cls, X: Data, center: npt.NDArray[np.float64] | None = None) -> Sketcher:
+    def of_all_coordinates(cls, X: Data, center: Array | None = None) -> Sketcher:
         """Make one that keeps the coordinates of dense points, centred and scaled."""
         if center is None:
             center = X.mean(axis=0, dtype=np.float64)
@@ -90,9 +81,7 @@ class Sketcher:
         margin = rounding_margin(values.shape[1])
         return Sketches(values, sq_norms * (1.0 - margin) - np.finfo(np.float32).tiny)
 
-    def _project(
-        self, X: Data, basis: npt.NDArray[np.float64], n_threads: int
-    ) -> npt.NDArray[np.float32]:
+    def _project(self, X: Data, basis: Array, n_threads: int) -> Singles:
         n_samples, n_components = X.shape[0], basis.shape[1]
         values = np.empty((n_samples, n_components + 1), dtype=np.float32)
         chunk_rows = max(1, 2**22 // n_components)
@@ -127,7 +116,7 @@ def rounding_margin(n_coordinates: int) -> float:
 
 def principal_directions(
     X: Data, n_components: int, rng: np.random.Generator
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """Approximate leading principal directions of (a sample of) `X`, best first.
 
     Parameters

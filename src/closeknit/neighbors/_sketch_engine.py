@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers
 from closeknit._threads import single_threaded_blas
 from closeknit.neighbors._cells import Cells, assign, group_by_cell, make_cells, pack
 from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketcher, Sketches, rounding_margin
@@ -22,8 +22,6 @@ from closeknit.neighbors._sketch_settings import (
 from closeknit.neighbors.candidates import nearest_of_all
 from closeknit.neighbors.points import Data, Engine, Found, as_rows
 from closeknit.progress import log, steps
-
-__all__ = ["SketchEngine"]
 
 _TASKS_PER_CALL = 64  # so that Ctrl-C is answered and progress is seen
 _LOSS_OF_CANDIDATES = 0.4  # of what an approximate search may miss; cells get the rest
@@ -66,7 +64,7 @@ class SketchEngine(Engine):
     def __init__(
         self,
         points: Data,
-        sq_offsets: npt.NDArray[np.float64] | None,
+        sq_offsets: Array | None,
         target_recall: float | None,
         seed: int,
         n_threads: int,
@@ -132,7 +130,7 @@ class SketchEngine(Engine):
             )
         return indices, sq_distances
 
-    def _search_far(self, n_neighbors: int, queries: Data, far: npt.NDArray[np.intp]) -> Found:
+    def _search_far(self, n_neighbors: int, queries: Data, far: Integers) -> Found:
         """Search for queries of which some are too far off for sketches: those by all distances."""
         indices = np.empty((queries.shape[0], n_neighbors), dtype=np.int32)
         sq_distances = np.empty((queries.shape[0], n_neighbors))
@@ -242,8 +240,8 @@ class SketchEngine(Engine):
         prepared: _Prepared,
         rows: Data,
         sketches: Sketches,
-        members: npt.NDArray[np.int32],
-        own: npt.NDArray[np.int32] | None,
+        members: Integers,
+        own: Integers | None,
         n_neighbors: int,
         exact: bool,
         stage: str | None = None,

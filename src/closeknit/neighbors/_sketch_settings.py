@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks
 from closeknit.neighbors._cells import count_cells
 from closeknit.neighbors._sketch import (
@@ -23,15 +24,6 @@ from closeknit.neighbors._sketch import (
 )
 from closeknit.neighbors.candidates import candidate_distances
 from closeknit.neighbors.points import Data, as_rows
-
-__all__ = [
-    "RESIDUAL_WEIGHT",
-    "KnownRows",
-    "SketchSettings",
-    "cell_ranks",
-    "choose_settings",
-    "known_rows",
-]
 
 # The expected cosine between the residuals of two neighbours, for ranking candidates: 0 would be
 # unrelated residuals, 1 is the lower bound. Of 0, ¼, ½, ¾ and 1, none was best everywhere on sets
@@ -61,9 +53,9 @@ class KnownRows:
         The squared distance of each row's farthest neighbour.
     """
 
-    rows: npt.NDArray[np.int32]
-    neighbors: npt.NDArray[np.intp]
-    last: npt.NDArray[np.float64]
+    rows: Integers
+    neighbors: Integers
+    last: Array
 
 
 @dataclass(frozen=True)
@@ -75,11 +67,7 @@ class SketchSettings:
 
 
 def known_rows(
-    X: Data,
-    sq_offsets: npt.NDArray[np.float64] | None,
-    n_neighbors: int,
-    rng: np.random.Generator,
-    n_threads: int,
+    X: Data, sq_offsets: Array | None, n_neighbors: int, rng: np.random.Generator, n_threads: int
 ) -> KnownRows:
     """Find the true neighbours of a sample of the rows of `X` by comparing with all points.
 
@@ -205,26 +193,17 @@ def choose_settings(
 class _Rotated:
     """Rows in the basis of principal directions, and their squared norms."""
 
-    values: npt.NDArray[np.float64]
-    sq_norms: npt.NDArray[np.float64]
+    values: Array
+    sq_norms: Array
 
     @classmethod
-    def of(
-        cls,
-        rows: Data,
-        center: npt.NDArray[np.float64],
-        basis: npt.NDArray[np.float64],
-        scale: float,
-        n_threads: int,
-    ) -> _Rotated:
+    def of(cls, rows: Data, center: Array, basis: Array, scale: float, n_threads: int) -> _Rotated:
         values = np.empty((rows.shape[0], basis.shape[1]))
         sq_norms = np.empty(rows.shape[0])
         _core.project(as_rows(rows), center, basis * scale, values, sq_norms, n_threads)
         return cls(values, sq_norms * scale**2)
 
-    def bounds(
-        self, others: _Rotated, length: int, *, own: bool = False
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def bounds(self, others: _Rotated, length: int, *, own: bool = False) -> tuple[Array, Array]:
         """Bound squared distances from below by `length` coordinates, and give what is unknown.
 
         With `own`, each row has its own equal share of the others.
@@ -255,9 +234,7 @@ def _share_of_cells(
     return float(np.quantile(cell_ranks(distances, home), 1.0 - loss) + 1.0) / n_cells
 
 
-def cell_ranks(
-    distances: npt.NDArray[np.floating], cells: npt.NDArray[np.integer]
-) -> npt.NDArray[np.intp]:
+def cell_ranks(distances: npt.NDArray[np.floating], cells: Integers) -> Integers:
     """Find how many cells are nearer to each row than those of its neighbours.
 
     Parameters

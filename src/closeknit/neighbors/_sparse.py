@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from closeknit._threads import chunks, run_chunks
-from closeknit.neighbors.candidates import (
-    candidate_distances,
-    nearest_of,
-    smallest_columns,
-)
+from closeknit.neighbors.candidates import candidate_distances, nearest_of, smallest_columns
 from closeknit.neighbors.points import Data, Engine, Found
-
-__all__ = ["SparseEngine"]
 
 _MARGIN = 1e-12  # float64's error in ‖x‖² + ‖y‖² − 2⟨x, y⟩, relative to the norms, generously
 

@@ -9,8 +9,6 @@ from closeknit._threads import chunks, run_chunks
 from closeknit.neighbors.candidates import candidate_distances, nearest_of
 from closeknit.neighbors.points import Engine, Found
 
-__all__ = ["TreeEngine"]
-
 # The tree sums squares in another order than our kernel; distances this close may be ties.
 _TIE = 1.0 + 1e-12
 _ROWS = 512  # queries per chunk: well below a second

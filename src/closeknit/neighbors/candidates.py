@@ -11,20 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks
 from closeknit.neighbors.points import Data, Found, as_rows
-
-__all__ = ["candidate_distances", "nearest_of", "nearest_of_all", "smallest_columns"]
 
 
 def candidate_distances(
     queries: Data,
     points: Data,
-    candidates: npt.NDArray[np.integer[Any]],
+    candidates: Integers,
     *,
-    sq_offsets: npt.NDArray[np.float64] | None = None,
+    sq_offsets: Array | None = None,
     n_threads: int = 1,
-) -> npt.NDArray[np.float64]:
+) -> Array:
     """Squared Euclidean distances Σ(x−y)² from each query to its own candidates, in float64.
 
     Parameters
@@ -63,11 +62,8 @@ def candidate_distances(
 
 
 def nearest_of(
-    indices: npt.NDArray[np.integer[Any]],
-    sq_distances: npt.NDArray[np.float64],
-    n_neighbors: int,
-    self_indices: npt.NDArray[np.integer[Any]] | None = None,
-) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.float64]]:
+    indices: Integers, sq_distances: Array, n_neighbors: int, self_indices: Integers | None = None
+) -> tuple[Integers, Array]:
     """Sort each row by (distance, index), leave out self and negative indices, keep the first.
 
     Parameters
@@ -118,9 +114,9 @@ def nearest_of_all(
     queries: Data,
     points: Data,
     n_neighbors: int,
-    self_indices: npt.NDArray[np.integer[Any]] | None = None,
+    self_indices: Integers | None = None,
     *,
-    sq_offsets: npt.NDArray[np.float64] | None = None,
+    sq_offsets: Array | None = None,
     n_threads: int = 1,
 ) -> Found:
     """Find each query's nearest points by its distances to all of them, for a few queries.
@@ -163,9 +159,7 @@ def nearest_of_all(
     return indices, sq_distances
 
 
-def smallest_columns(
-    distances: npt.NDArray[np.floating[Any]], n_smallest: int
-) -> npt.NDArray[np.intp]:
+def smallest_columns(distances: npt.NDArray[np.floating[Any]], n_smallest: int) -> Integers:
     """Find each row's smallest entries, the leftmost among equals, in order of column.
 
     Parameters

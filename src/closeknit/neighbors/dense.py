@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from closeknit._arrays import Array, Integers
 from closeknit._threads import effective_n_jobs
 from closeknit.neighbors._graph import check_distances
 from closeknit.neighbors._set_aside import first_equal_rows
@@ -17,8 +17,6 @@ from closeknit.neighbors.candidates import candidate_distances
 from closeknit.neighbors.geometry import GEOMETRIES, check_metric_params
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.points import data_scale
-
-__all__ = ["AllPoints", "dense_sq_distances"]
 
 #: Bytes that one block of rows may take beside the result.
 BLOCK_BYTES = 2**26
@@ -51,24 +49,20 @@ class AllPoints:
     n_jobs: int | None = -1
     metric_params: dict[str, Any] | None = None
 
-    def blocks(self, queries: Any) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
+    def blocks(self, queries: Any) -> Iterator[tuple[slice, Array]]:
         """Yield slices of the queries with their squared distances to all points."""
         threads = effective_n_jobs(self.n_jobs)
         return dense_sq_distances(queries, self.X, self.metric, threads, self.metric_params)
 
-    def equal_points(self, queries: Any) -> npt.NDArray[np.int64]:
+    def equal_points(self, queries: Any) -> Integers:
         """For each query the first point equal to it, or -1."""
         scale = data_scale(self.X, refuse=False)
         return first_equal_rows(queries, self.X, scale, effective_n_jobs(self.n_jobs))
 
 
 def dense_sq_distances(
-    Q: Any,
-    X: Any,
-    metric: str,
-    n_threads: int = 1,
-    metric_params: dict[str, Any] | None = None,
-) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
+    Q: Any, X: Any, metric: str, n_threads: int = 1, metric_params: dict[str, Any] | None = None
+) -> Iterator[tuple[slice, Array]]:
     """Yield slices of `Q`'s rows with the squared distances of these rows to all of `X`.
 
     Euclidean distances, cosines and inner products are summed pair by pair in float64, so that a
@@ -140,7 +134,7 @@ def _source(Q: Any, X: Any, metric: str, n_threads: int, params: dict[str, Any] 
         sq_offsets = None if geometry.sq_offsets is None else geometry.sq_offsets(points)
         everyone = np.arange(points.shape[0])
 
-        def direct(rows: slice) -> npt.NDArray[np.float64]:
+        def direct(rows: slice) -> Array:
             some = queries[rows]
             candidates = np.broadcast_to(everyone, (some.shape[0], len(everyone)))
             block = candidate_distances(

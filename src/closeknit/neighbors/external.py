@@ -8,8 +8,6 @@ from closeknit.neighbors import _graph
 from closeknit.neighbors.points import check_n_neighbors
 from closeknit.neighbors.result import Neighbors
 
-__all__ = ["EstimatorIndex"]
-
 
 class EstimatorIndex:
     """An index around an estimator like scikit-learn's KNeighborsTransformer.

@@ -12,14 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from closeknit._arrays import Array
 from closeknit.neighbors.points import Data
-
-__all__ = ["GEOMETRIES", "Geometry", "check_metric_params", "unknown_metric"]
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

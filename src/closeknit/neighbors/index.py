@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from closeknit._arrays import Array, Integers
 from closeknit._threads import effective_n_jobs
 from closeknit.neighbors._set_aside import (
     DuplicateGroups,
@@ -32,9 +32,7 @@ from closeknit.neighbors.points import (
 from closeknit.neighbors.result import Neighbors
 from closeknit.progress import log, shown
 
-__all__ = ["ApproximateIndex", "ExactIndex", "NeighborIndex"]
-
-Offsets: TypeAlias = npt.NDArray[np.float64] | None
+Offsets: TypeAlias = Array | None
 
 # Up to here a k-d tree beats sketches. Measured at k = 30: the tree wins for 20,000 Gaussian points
 # in 6 dimensions and loses in 8, on covertype (10 dimensions, 140,000 points) by a factor 2.6, and
@@ -156,7 +154,7 @@ class _EuclideanIndex(ABC):
             found = self._engine.search(min(k, len(groups.first)), queries)
             return self._result(*groups.points_of(found, k))
 
-    def equal_points(self, X: Any) -> npt.NDArray[np.int64]:
+    def equal_points(self, X: Any) -> Integers:
         """For each new point the first fitted point equal to it, or -1.
 
         Parameters

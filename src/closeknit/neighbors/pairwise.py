@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks, effective_n_jobs, run_chunks, single_threaded_blas
 from closeknit.neighbors import _graph
 from closeknit.neighbors.points import Data, check_data, check_n_neighbors, data_scale
 from closeknit.neighbors.result import Neighbors
 from closeknit.progress import log, shown
-
-__all__ = ["PairwiseIndex"]
 
 
 class PairwiseIndex:
@@ -140,9 +139,7 @@ class PairwiseIndex:
             return X.astype(bool)
         return X.astype(np.float64, copy=False)
 
-    def _search(
-        self, rows: Data, n_neighbors: int, self_indices: npt.NDArray[np.intp] | None
-    ) -> Neighbors:
+    def _search(self, rows: Data, n_neighbors: int, self_indices: Integers | None) -> Neighbors:
         n_targets = self.points_.shape[0]
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
@@ -172,7 +169,7 @@ def _check_sparse(metric: Any) -> None:
         )
 
 
-def _variances(X: Data) -> npt.NDArray[np.float64]:
+def _variances(X: Data) -> Array:
     variances = np.var(X, axis=0, ddof=1, dtype=np.float64)
     if not (variances > 0.0).all():
         raise ValueError(
@@ -182,7 +179,7 @@ def _variances(X: Data) -> npt.NDArray[np.float64]:
     return variances
 
 
-def _inverse_covariance(X: Data) -> npt.NDArray[np.float64]:
+def _inverse_covariance(X: Data) -> Array:
     covariance = np.atleast_2d(np.cov(X, rowvar=False))
     rank, n_features = int(np.linalg.matrix_rank(covariance, hermitian=True)), len(covariance)
     if rank < n_features:

@@ -6,29 +6,16 @@ from abc import ABC, abstractmethod
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks
 from closeknit.linalg import check_structure
 
-__all__ = [
-    "Data",
-    "Engine",
-    "Found",
-    "as_rows",
-    "check_data",
-    "check_n_neighbors",
-    "data_scale",
-    "in_float32_if_exact",
-    "seed_of",
-    "validate_points",
-]
-
 Data: TypeAlias = Any  # an (n_samples, n_features) array or CSR matrix of float32 or float64
 #: Indices and squared distances, of shape (n_queries, n_neighbors).
-Found: TypeAlias = tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.float64]]
+Found: TypeAlias = tuple[Integers, Array]
 
 _LARGEST = 1e153  # beyond it squares overflow, and below its inverse they underflow
 

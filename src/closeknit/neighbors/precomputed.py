@@ -12,8 +12,6 @@ from closeknit.neighbors import _graph
 from closeknit.neighbors.points import check_n_neighbors
 from closeknit.neighbors.result import Neighbors
 
-__all__ = ["PrecomputedIndex"]
-
 
 class PrecomputedIndex:
     """Neighbours from a matrix of distances or a graph in KNeighborsTransformer format.

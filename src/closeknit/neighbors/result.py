@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from closeknit._arrays import Array, Integers
 from closeknit.neighbors import _graph
-
-__all__ = ["Neighbors", "check_answer", "given_neighbors"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +49,8 @@ class Neighbors:
            [4., 9.]])
     """
 
-    indices: npt.NDArray[np.integer[Any]]
-    sq_distances: npt.NDArray[np.float64]
+    indices: Integers
+    sq_distances: Array
     n_targets: int
 
     def __post_init__(self) -> None:
@@ -80,7 +79,7 @@ class Neighbors:
                 "in ascending order; Neighbors.from_arrays sorts them"
             )
         small = self.n_targets <= np.iinfo(np.int32).max
-        indices = indices.astype(np.int32 if small else np.int64, copy=False).view()
+        indices = indices.astype("int32" if small else "int64", copy=False).view()
         indices.flags.writeable = False
         sq_distances.flags.writeable = False
         object.__setattr__(self, "indices", indices)
@@ -97,7 +96,7 @@ class Neighbors:
         return int(self.indices.shape[1])
 
     @property
-    def counts(self) -> npt.NDArray[np.intp]:
+    def counts(self) -> Integers:
         """The number of neighbours each row really has, as an (n_samples,) array."""
         return np.asarray(np.count_nonzero(self.indices >= 0, axis=1))
 

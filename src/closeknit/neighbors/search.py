@@ -16,8 +16,6 @@ from closeknit.neighbors.precomputed import PrecomputedIndex
 from closeknit.neighbors.result import Neighbors
 from closeknit.progress import log, shown
 
-__all__ = ["find_neighbors", "fit_index", "make_index"]
-
 # Up to here exact search is a matter of seconds, or as fast as approximate search.
 _EXACT_SAMPLES = 20_000
 _EXACT_FEATURES = 12

@@ -13,10 +13,7 @@ come from :mod:`closeknit.repulsion`.
 from closeknit.objectives.base import AtLambda, Attraction, Objective, Value
 from closeknit.objectives.normalized import TSNE, SymmetricSNE
 from closeknit.objectives.sne import SNE
-from closeknit.objectives.unnormalized import (
-    ElasticEmbedding,
-    TElasticEmbedding,
-)
+from closeknit.objectives.unnormalized import ElasticEmbedding, TElasticEmbedding
 
 __all__ = [
     "SNE",

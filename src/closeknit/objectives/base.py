@@ -15,17 +15,15 @@ from math import nan
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array, check_symmetric, core_graph, permuted, take_entries, with_data
+from closeknit.linalg import check_symmetric, core_graph, permuted, take_entries, with_data
 from closeknit.objectives.map_order import map_order
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
-
-__all__ = ["AtLambda", "Attraction", "Objective", "Value"]
 
 
 class Value(float):
@@ -167,8 +165,8 @@ class Objective(ABC):
         self.attraction = Attraction(self.weights, self.kernel, n_jobs)
         # The points' order on the map, each point's place in it, and the attraction among points in
         # that order.
-        self._numbered: tuple[NDArray[np.int64], NDArray[np.int64], Attraction] | None = None
-        self._parts: list[tuple[NDArray[np.intp], Attraction]] = []
+        self._numbered: tuple[Integers, Integers, Attraction] | None = None
+        self._parts: list[tuple[Integers, Attraction]] = []
 
     @property
     def n_samples(self) -> int:
@@ -236,7 +234,7 @@ class Objective(ABC):
         place[order] = np.arange(len(order))
         self._numbered = order, place, replace(self.attraction, weights=weights)
 
-    def part(self, entries: NDArray[np.intp] | None) -> Attraction:
+    def part(self, entries: Integers | None) -> Attraction:
         """Return the attraction along all edges, or along those stored at some positions."""
         if entries is None:
             return self.attraction
@@ -297,7 +295,7 @@ class AtLambda:
             gradient = gradient.take(place, axis=0)
         return value, gradient
 
-    def attractive_weights(self, X: Array, entries: NDArray[np.intp] | None = None) -> csr_matrix:
+    def attractive_weights(self, X: Array, entries: Integers | None = None) -> csr_matrix:
         """Weights of the attractive Laplacian L⁺ at `X`, all or those stored at some positions."""
         return self.objective.part(entries).laplacian_weights(np.ascontiguousarray(X))
 

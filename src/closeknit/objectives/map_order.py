@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["map_order"]
+from closeknit._arrays import Array, Integers
 
 #: Bits of a cell's number along each axis, by the number of axes: cells far smaller than the
 #: distances between points, and numbers of no more than 64 bits in all.
 _BITS = {1: 32, 2: 16, 3: 16}
 
 
-def map_order(X: NDArray[np.float64]) -> NDArray[np.int64]:
+def map_order(X: Array) -> Integers:
     """Return the order of the points along Morton's curve.
 
     The map is cut into fine square cells; the bits of a cell's coordinates, interleaved, are its

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import entr
 
+from closeknit._arrays import Array
 from closeknit.kernels import GAUSSIAN, STUDENT, Kernel, student
-from closeknit.linalg import Array
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import PairSums
-
-__all__ = ["TSNE", "NormalizedObjective", "SymmetricSNE"]
 
 
 class NormalizedObjective(Objective):

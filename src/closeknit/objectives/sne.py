@@ -9,13 +9,12 @@ import numpy as np
 from scipy import sparse
 from scipy.special import entr
 
+from closeknit._arrays import Array
 from closeknit.graphs import symmetrize
 from closeknit.kernels import GAUSSIAN
-from closeknit.linalg import Array, check_weights
+from closeknit.linalg import check_weights
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import PairSums, Repulsion
-
-__all__ = ["SNE"]
 
 
 class SNE(Objective):

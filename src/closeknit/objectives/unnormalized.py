@@ -9,16 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from closeknit._arrays import Array
 from closeknit.kernels import GAUSSIAN, STUDENT
-from closeknit.linalg import Array, check_symmetric, real_array
+from closeknit.linalg import check_symmetric, real_array
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion, SparseRepulsion
-
-__all__ = [
-    "ElasticEmbedding",
-    "TElasticEmbedding",
-    "UnnormalizedObjective",
-]
 
 
 class UnnormalizedObjective(Objective):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closeknit._arrays import Array
 from closeknit.linalg import real_array
 from closeknit.plotting._categories import category_colors
 
@@ -15,21 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-__all__ = [
-    "Floats",
-    "axes_for",
-    "check_positions",
-    "color_bar",
-    "curve_styles",
-    "frame_plane",
-    "legend_beside",
-    "resolve_scale",
-]
-
 #: Beyond it Matplotlib's own squares overflow.
 _LARGEST = 1e150
 
-Floats: TypeAlias = NDArray[np.float64]
 
 _DASHES = ("-", "--", ":", "-.")
 _ROWS = 20  # entries in one column of a legend
@@ -48,7 +37,7 @@ def axes_for(ax: Axes | None, projection: str | None = None) -> Axes:
     return pyplot.subplots(layout="constrained", subplot_kw={"projection": projection})[1]
 
 
-def check_positions(positions: ArrayLike, what: str, dimensions: Sequence[int] = (2,)) -> Floats:
+def check_positions(positions: ArrayLike, what: str, dimensions: Sequence[int] = (2,)) -> Array:
     """Return positions that can be drawn as floats, or say what is wrong with them."""
     Y = real_array(positions, what)
     if Y.ndim != 2 or Y.shape[1] not in dimensions:
@@ -69,7 +58,7 @@ def check_positions(positions: ArrayLike, what: str, dimensions: Sequence[int] =
     return Y
 
 
-def frame_plane(ax: Axes, Y: Floats) -> None:
+def frame_plane(ax: Axes, Y: Array) -> None:
     """Show all of the plane's points, x and y to the same scale."""
     low, high = Y.min(axis=0), Y.max(axis=0)
     # Points in one place still need an extent that floating point can tell from none.

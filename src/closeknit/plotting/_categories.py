@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Integers
 from closeknit._labels import find_missing
-
-__all__ = ["MISSING", "PALETTE", "Categories", "categorize", "category_colors"]
 
 #: Six colours of Okabe and Ito; each further one is the farthest in CAM02-UCS from all before it
 #: and from `MISSING`, for normal sight, deuteranopia and protanopia alike, among colours neither
@@ -45,7 +44,7 @@ class Categories:
     """
 
     names: tuple[str, ...]
-    codes: NDArray[np.intp]
+    codes: Integers
     title: str | None
 
 
@@ -61,7 +60,7 @@ def categorize(labels: Any, n_samples: int) -> Categories:
     title = getattr(labels, "name", None)
     category = getattr(labels, "cat", labels)  # a pandas Series keeps its categories there
     if hasattr(category, "codes") and hasattr(category, "categories"):
-        names, codes = list(category.categories), np.array(category.codes, dtype=np.intp)
+        names, codes = list(category.categories), np.array(category.codes, dtype="intp")
         _check_length(codes, n_samples)
     else:
         values = np.asarray(labels)
@@ -84,7 +83,7 @@ def _check_length(labels: NDArray[Any], n_samples: int) -> None:
         )
 
 
-def _factorize(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
+def _factorize(values: NDArray[Any]) -> tuple[list[Any], Integers]:
     """Distinct labels in order, and the index of each label among them."""
     present = ~find_missing(values)
     known = values[present]
@@ -124,7 +123,7 @@ def _name(name: Any) -> str:
 
 def category_colors(
     names: Sequence[str], palette: Sequence[Any] | Mapping[str, Any] | None = None
-) -> NDArray[np.float64]:
+) -> Array:
     """Return a different colour for each name, as (n_names, 3) red, green and blue.
 
     Parameters
@@ -159,7 +158,7 @@ def category_colors(
     return np.array([to_rgb(color) for color in chosen]).reshape(-1, 3)
 
 
-def _extended(palette: NDArray[np.float64], n_colors: int) -> NDArray[np.float64]:
+def _extended(palette: Array, n_colors: int) -> Array:
     rounds = -(-n_colors // len(palette))
     parts = [palette]
     for turn in range(1, rounds):

@@ -12,14 +12,12 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 
-from closeknit.plotting._axes import Floats
-
-__all__ = ["Names"]
+from closeknit._arrays import Array
 
 _PADDING = 1.5  # pixels between two names
 
 
-def _rings(n_rings: int) -> Floats:
+def _rings(n_rings: int) -> Array:
     """Places to try: the anchor and rings around it, at distances 1, 2, …, nearest first."""
     places = [np.zeros((1, 2))]
     for ring in range(1, n_rings + 1):
@@ -51,7 +49,7 @@ class Names(Artist):
         The window extents of the names that were drawn last.
     """
 
-    def __init__(self, anchors: Floats, names: Sequence[str], size: float) -> None:
+    def __init__(self, anchors: Array, names: Sequence[str], size: float) -> None:
         super().__init__()
         self.anchors = anchors
         self.names = tuple(names)
@@ -78,7 +76,7 @@ class Names(Artist):
             text.draw(renderer)
             self.boxes[name] = box.translated(*place)
 
-    def _text(self, name: str, anchor: Floats) -> Text:
+    def _text(self, name: str, anchor: Array) -> Text:
         text = Text(
             float(anchor[0]),
             float(anchor[1]),
@@ -93,14 +91,14 @@ class Names(Artist):
         text.set_path_effects([withStroke(linewidth=0.3 * self.size, foreground=ground)])
         return text
 
-    def _tie(self, start: Floats, end: Floats) -> Line2D:
+    def _tie(self, start: Array, end: Array) -> Line2D:
         line = Line2D(
             *np.array([start, end]).T, color="0.35", linewidth=0.7, transform=IdentityTransform()
         )
         line.set_figure(self.get_figure())  # type: ignore[arg-type]
         return line
 
-    def _free_place(self, box: Bbox) -> Floats | None:
+    def _free_place(self, box: Bbox) -> Array | None:
         """Return the shortest shift that takes the box off all boxes so far."""
         shifts = 0.5 * box.height * _RINGS
         low, high = shifts + np.array(box.min), shifts + np.array(box.max)

@@ -8,16 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import convolve
 
-from closeknit.plotting._axes import Floats
+from closeknit._arrays import Array, Flags
 from closeknit.plotting._categories import MISSING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["draw_points", "jitter"]
 
 _MANY = 30_000  # from here on dots overlap so much that shading by density shows more
 _RASTER = 5_000  # from here on a vector file of dots is large and slow to view
@@ -26,17 +23,17 @@ _DPI = 200.0  # at least; figures are often saved finer than they are shown
 _FAINTEST = 0.65  # opacity of a single point, so that outliers are seen
 
 
-def jitter(n_points: int) -> Floats:
+def jitter(n_points: int) -> Array:
     """Offsets in [0, 1) that spread neighbours apart, the same in every run."""
-    offsets: Floats = np.arange(n_points) * _GOLDEN_RATIO % 1.0
+    offsets: Array = np.arange(n_points) * _GOLDEN_RATIO % 1.0
     return offsets
 
 
 def draw_points(
     ax: Axes,
-    Y: Floats,
-    colors: Floats,
-    missing: NDArray[np.bool_],
+    Y: Array,
+    colors: Array,
+    missing: Flags,
     *,
     size: float | None = None,
     alpha: float | None = None,
@@ -83,7 +80,7 @@ def draw_points(
 
 
 def _shade(
-    ax: Axes, Y: Floats, colors: Floats, size: float, alpha: float | None, zorder: float
+    ax: Axes, Y: Array, colors: Array, size: float, alpha: float | None, zorder: float
 ) -> None:
     """Count points in the pixels of the axes and show the counts on a logarithmic scale."""
     limits = (*ax.get_xlim(), *ax.get_ylim())
@@ -103,12 +100,12 @@ def _shade(
 
 
 def _mean_colors(
-    Y: Floats,
-    colors: Floats,
+    Y: Array,
+    colors: Array,
     limits: tuple[float, float, float, float],
     shape: tuple[int, int],
-    dot: Floats,
-) -> tuple[Floats, Floats]:
+    dot: Array,
+) -> tuple[Array, Array]:
     """Number of dots on each pixel, (height, width), and their mean colour, (height, width, 3)."""
     x0, x1, y0, y1 = limits
     height, width = shape
@@ -130,17 +127,17 @@ def _mean_colors(
     return counts, np.sqrt(np.clip(light, 0.0, 1.0))
 
 
-def _disc(radius: float) -> Floats:
+def _disc(radius: float) -> Array:
     """How much of each pixel a dot covers, at least its own."""
     reach = np.arange(-np.ceil(radius), np.ceil(radius) + 1)
     distance = np.hypot(reach[:, None], reach[None, :])
-    cover: Floats = np.clip(radius + 0.5 - distance, 0.0, 1.0)
+    cover: Array = np.clip(radius + 0.5 - distance, 0.0, 1.0)
     cover[distance == 0.0] = 1.0
     return cover
 
 
-def _opacity(counts: Floats, faintest: float) -> Floats:
+def _opacity(counts: Array, faintest: float) -> Array:
     many = max(2.0, float(np.quantile(counts[counts > 0.0], 0.99)))
     dense = np.clip(np.log(np.maximum(counts, 1.0)) / np.log(many), 0.0, 1.0)
-    opacity: Floats = np.minimum(counts, 1.0) * (faintest + (1.0 - faintest) * dense)
+    opacity: Array = np.minimum(counts, 1.0) * (faintest + (1.0 - faintest) * dense)
     return opacity

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Integers
 from closeknit.linalg import check_structure
-from closeknit.plotting._axes import Floats, axes_for, color_bar
+from closeknit.plotting._axes import axes_for, color_bar
 from closeknit.plotting._categories import Categories, categorize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap, Normalize
-
-__all__ = ["plot_affinities"]
 
 
 def plot_affinities(
@@ -115,7 +113,7 @@ def _check_labels(labels: Any, matrix: sp.coo_array) -> Categories:
     return categorize(labels, matrix.shape[0])
 
 
-def _block_means(matrix: sp.coo_array, place: NDArray[np.intp] | None, max_pixels: int) -> Floats:
+def _block_means(matrix: sp.coo_array, place: Integers | None, max_pixels: int) -> Array:
     """Means over blocks of rows and columns; `place` is where each of them goes first."""
     row, column = (
         (matrix.row, matrix.col) if place is None else (place[matrix.row], place[matrix.col])
@@ -126,7 +124,7 @@ def _block_means(matrix: sp.coo_array, place: NDArray[np.intp] | None, max_pixel
     )
     block = of_row[row] * shape[1] + of_column[column]
     sums = np.bincount(block, weights=matrix.data, minlength=shape[0] * shape[1]).reshape(shape)
-    means: Floats = sums / np.outer(np.bincount(of_row), np.bincount(of_column))
+    means: Array = sums / np.outer(np.bincount(of_row), np.bincount(of_column))
     return means
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from closeknit._arrays import Array, Integers
 from closeknit.plotting._axes import (
-    Floats,
     axes_for,
     check_positions,
     color_bar,
@@ -23,8 +23,6 @@ from closeknit.plotting._points import draw_points, jitter
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap, Normalize
-
-__all__ = ["check_values", "draw_values", "plot_embedding"]
 
 _NAMES = ("auto", "legend", "medians", "both", "none")
 _LEGEND_ROOM = 20  # more names than colours that can be told apart are better written on the map
@@ -124,7 +122,7 @@ def plot_embedding(
     return axes
 
 
-def check_values(values: ArrayLike, what: str, n_samples: int) -> Floats:
+def check_values(values: ArrayLike, what: str, n_samples: int) -> Array:
     """Return one float for each point, or say what is wrong."""
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "biuf" or numbers.shape != (n_samples,):
@@ -137,8 +135,8 @@ def check_values(values: ArrayLike, what: str, n_samples: int) -> Floats:
 
 def draw_values(
     ax: Axes,
-    Y: Floats,
-    values: Floats,
+    Y: Array,
+    values: Array,
     title: str,
     *,
     colormap: str | Colormap,
@@ -158,7 +156,7 @@ def draw_values(
         color_bar(ax, scale, title)
 
 
-def _check_options(Y: Floats, labels: Any, values: Any, names: str, shade: bool | str) -> None:
+def _check_options(Y: Array, labels: Any, values: Any, names: str, shade: bool | str) -> None:
     if labels is not None and values is not None:
         raise ValueError("labels and values both give colours; pass one of them")
     if names not in _NAMES:
@@ -169,7 +167,7 @@ def _check_options(Y: Floats, labels: Any, values: Any, names: str, shade: bool 
         raise ValueError(f"shade={shade!r} is unknown; choose 'auto', True or False")
 
 
-def _frame(ax: Axes, Y: Floats) -> Floats:
+def _frame(ax: Axes, Y: Array) -> Array:
     """Take away the ticks, which mean nothing on a map; lay points of one column along a line."""
     if Y.shape[1] == 1:
         frame_plane(ax, Y[:, [0, 0]])
@@ -190,12 +188,7 @@ def _frame(ax: Axes, Y: Floats) -> Floats:
 
 
 def _draw_labels(
-    ax: Axes,
-    Y: Floats,
-    categories: Categories,
-    names: str,
-    palette: Any,
-    style: dict[str, Any],
+    ax: Axes, Y: Array, categories: Categories, names: str, palette: Any, style: dict[str, Any]
 ) -> None:
     codes = categories.codes
     used = np.unique(codes[codes >= 0])
@@ -211,7 +204,7 @@ def _draw_labels(
         _write_names(ax, Y, categories, used)
 
 
-def _add_legend(ax: Axes, categories: Categories, used: NDArray[np.intp], colors: Floats) -> None:
+def _add_legend(ax: Axes, categories: Categories, used: Integers, colors: Array) -> None:
     from matplotlib.lines import Line2D
 
     entries: list[tuple[str, Any]] = [(categories.names[code], colors[code]) for code in used]
@@ -223,7 +216,7 @@ def _add_legend(ax: Axes, categories: Categories, used: NDArray[np.intp], colors
     legend_beside(ax, handles, [name for name, _ in entries], categories.title)
 
 
-def _write_names(ax: Axes, Y: Floats, categories: Categories, used: NDArray[np.intp]) -> None:
+def _write_names(ax: Axes, Y: Array, categories: Categories, used: Integers) -> None:
     from closeknit.plotting._names import Names
 
     counts = np.bincount(categories.codes[categories.codes >= 0])

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closeknit._arrays import Array
 from closeknit.affinities import bandwidth_bounds, entropy_derivatives, solve_bandwidths
-from closeknit.plotting._axes import Floats, axes_for
+from closeknit.plotting._axes import axes_for
 from closeknit.plotting._categories import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["plot_entropy"]
 
 _GRID = 400  # points of each curve
 _CURVE, _LOWER, _UPPER = PALETTE[5], "black", PALETTE[0]
@@ -81,7 +80,7 @@ def plot_entropy(
     return axes
 
 
-def _check_distances(sq_distances: ArrayLike) -> Floats:
+def _check_distances(sq_distances: ArrayLike) -> Array:
     d = np.asarray(sq_distances, dtype=np.float64)
     if d.ndim != 1:
         raise ValueError(
@@ -96,26 +95,26 @@ def _check_distances(sq_distances: ArrayLike) -> Floats:
     return d
 
 
-def _interesting_betas(d: Floats) -> Floats:
+def _interesting_betas(d: Array) -> Array:
     """From where nearly all neighbours count to where hardly more than the nearest does."""
     low, high = (float(solve_bandwidths(d[None], k).betas[0]) for k in (0.999 * len(d), _fewest(d)))
     margin = 0.1 * np.log(high / low)
     return np.linspace(np.log(low) - margin, np.log(high) + margin, _GRID)
 
 
-def _fewest(d: Floats) -> float:
+def _fewest(d: Array) -> float:
     """A perplexity just above that of the nearest neighbours, of which several may tie."""
     return float(np.count_nonzero(d == d[0])) * 1.001
 
 
-def _draw_bounds(ax: Axes, d: Floats, kind: str) -> None:
+def _draw_bounds(ax: Axes, d: Array, kind: str) -> None:
     heights = np.geomspace(_fewest(d), 0.999 * len(d), _GRID)
     lower, upper = bandwidth_bounds(np.tile(d, (_GRID, 1)), heights, kind=kind)  # type: ignore[arg-type]
     ax.plot(lower, heights, color=_LOWER, linewidth=1.2, label="lower bound")
     ax.plot(upper, heights, color=_UPPER, linewidth=1.2, linestyle="--", label="upper bound")
 
 
-def _mark_root(ax: Axes, d: Floats, perplexity: float, root: float, bounds: str | None) -> None:
+def _mark_root(ax: Axes, d: Array, perplexity: float, root: float, bounds: str | None) -> None:
     ax.axhline(perplexity, color="0.5", linewidth=0.8, zorder=1.0)
     if bounds is not None:
         ends = [float(end[0]) for end in bandwidth_bounds(d[None], perplexity, kind=bounds)]  # type: ignore[arg-type]

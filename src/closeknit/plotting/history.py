@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.minimize import History
-from closeknit.plotting._axes import Floats, axes_for, curve_styles, legend_beside, resolve_scale
+from closeknit.plotting._axes import axes_for, curve_styles, legend_beside, resolve_scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["plot_history"]
 
 Curves: TypeAlias = Mapping[str, tuple[NDArray[Any], NDArray[Any]]]
 
@@ -117,7 +116,7 @@ def _named_histories(histories: Any) -> Iterator[tuple[str, History]]:
         yield name, history
 
 
-def _curve(history: History, x: str, y: str, offset: float) -> tuple[Floats, Floats]:
+def _curve(history: History, x: str, y: str, offset: float) -> tuple[Array, Array]:
     """Return x and y, with a gap between stages that cannot be compared."""
     across, up = getattr(history, x).astype(np.float64), getattr(history, y) - offset
     if y == "objective" and _is_comparable(history):
@@ -171,7 +170,7 @@ def _scale_x(ax: Axes, scale: str, curves: Curves) -> None:
         ax.set_xlim(left=0)
 
 
-def _after_start(curves: Curves) -> Floats:
+def _after_start(curves: Curves) -> Array:
     """All positive x; 1 if there are none."""
     across = np.concatenate([c[0] for c in curves.values()]).astype(np.float64)
     positive = across[across > 0.0]

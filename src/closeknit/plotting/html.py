@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.plotting._axes import check_positions
 from closeknit.plotting._categories import categorize, category_colors
-
-__all__ = ["embedding_html"]
 
 #: Different values up to which a column of text is a set of categories.
 _CATEGORIES = 200
@@ -150,7 +149,7 @@ def _encoded(array: NDArray[Any], dtype: Any) -> str:
     return base64.b64encode(np.ascontiguousarray(array, dtype=dtype).tobytes()).decode()
 
 
-def _bytes(colors: NDArray[np.float64]) -> list[list[int]]:
+def _bytes(colors: Array) -> list[list[int]]:
     return np.round(255.0 * colors).astype(int).tolist()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Integers
 from closeknit.minimize import Path
 from closeknit.plotting._axes import axes_for, resolve_scale
 from closeknit.plotting._categories import PALETTE
@@ -15,16 +15,9 @@ from closeknit.plotting.embedding import plot_embedding
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_path"]
-
 
 def plot_path(
-    path: Any,
-    labels: Any = None,
-    ax: Axes | None = None,
-    *,
-    n_maps: int = 5,
-    y_scale: str = "auto",
+    path: Any, labels: Any = None, ax: Axes | None = None, *, n_maps: int = 5, y_scale: str = "auto"
 ) -> Axes:
     """Draw the objective at the minimum for each λ, and above it the map at some of them.
 
@@ -84,7 +77,7 @@ def _check_path(path: Any) -> Path:
     return found
 
 
-def _draw_maps(ax: Axes, path: Path, shown: NDArray[np.intp], labels: Any) -> None:
+def _draw_maps(ax: Axes, path: Path, shown: Integers, labels: Any) -> None:
     """Draw maps in a row above the axes."""
     from matplotlib.colorbar import make_axes
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from closeknit.plotting._axes import Floats, axes_for, check_positions, color_bar, frame_plane
+from closeknit._arrays import Array
+from closeknit.plotting._axes import axes_for, check_positions, color_bar, frame_plane
 from closeknit.plotting._categories import MISSING
 from closeknit.plotting.embedding import check_values, draw_values
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap, Normalize
     from numpy.typing import ArrayLike
-
-__all__ = ["plot_sigmas"]
 
 _LABELS = {"sigma": "bandwidth σ", "beta": "precision β = 1/(2σ²)"}
 
@@ -90,7 +89,7 @@ def plot_sigmas(
 
 
 def _draw_pixels(
-    ax: Axes, numbers: Floats, shape: Sequence[int], label: str, colormap: Any, norm: Any
+    ax: Axes, numbers: Array, shape: Sequence[int], label: str, colormap: Any, norm: Any
 ) -> Axes:
     from matplotlib import colormaps
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closeknit.plotting._axes import Floats, axes_for, curve_styles, legend_beside, resolve_scale
+from closeknit._arrays import Array
+from closeknit.plotting._axes import axes_for, curve_styles, legend_beside, resolve_scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["plot_sparsity"]
 
 _MARKERS = "osD^vP*X<>"
 
@@ -68,7 +67,7 @@ def plot_sparsity(
     return axes
 
 
-def _check_curve(name: str, curve: tuple[ArrayLike, ArrayLike]) -> Floats:
+def _check_curve(name: str, curve: tuple[ArrayLike, ArrayLike]) -> Array:
     """Return sparsities and values as two rows, sorted."""
     try:
         x, y = (np.asarray(part, dtype=np.float64) for part in curve)

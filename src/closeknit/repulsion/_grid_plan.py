@@ -7,16 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers
 from closeknit.kernels import STUDENT, Kernel
-from closeknit.linalg import Array
 from closeknit.repulsion._potential import Box
 from closeknit.repulsion._splines import resolution
 from closeknit.repulsion._tapered import TaperedKernel
-
-__all__ = ["GridPlan", "cheapest", "plans"]
 
 #: Radii of close pairs that are considered, in widths of the kernel.
 _RADII = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
@@ -38,7 +35,7 @@ class GridPlan:
     high: Array
 
     @cached_property
-    def cells(self) -> NDArray[np.int64] | None:
+    def cells(self) -> Integers | None:
         """Number of cells along each axis in which close pairs are found, if they are."""
         if not isinstance(self.kernel, TaperedKernel):
             return None

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from closeknit import _core
+from closeknit._arrays import Array, Integers
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array
 from closeknit.repulsion._splines import Resolution, spline_transform
-
-__all__ = ["Box", "KernelTransform", "Potential", "gather_at"]
 
 #: Sizes of grids are multiples of a power of two between a 24th and a 12th of them, so that a
 #: growing map seldom needs another transform of the kernel.
@@ -31,7 +29,7 @@ class Box:
     """The nodes that a map needs: the place of the first and their number along each axis."""
 
     origin: Array
-    size: NDArray[np.int64]
+    size: Integers
     scale: Resolution
 
     @classmethod
@@ -50,7 +48,7 @@ class Box:
         apart += _CLEAR[self.scale.degree]
         return tuple(2 * fft.next_fast_len(-(-int(n) // 2), real=True) for n in self.size + apart)
 
-    def arguments(self) -> tuple[Array, NDArray[np.int64], float, int]:
+    def arguments(self) -> tuple[Array, Integers, float, int]:
         """What the compiled functions want to know of a grid."""
         return self.origin, self.size, self.scale.spacing, self.scale.degree
 

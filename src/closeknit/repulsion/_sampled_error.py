@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Integers
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array, norm
+from closeknit.linalg import norm
 from closeknit.repulsion.exact import ExactRepulsion
-
-__all__ = ["SampledError"]
 
 #: Points that are drawn, and points of the largest forces, whose errors may outweigh all others.
 _DRAWN, _LARGEST = 16, 16
@@ -21,7 +19,7 @@ _DRAWN, _LARGEST = 16, 16
 class SampledError:
     """Exact forces on some points, the first few of them where they are largest."""
 
-    some: NDArray[np.intp]
+    some: Integers
     force: Array
     n_largest: int
     n_others: int

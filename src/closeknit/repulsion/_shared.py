@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit import _core
-from closeknit.linalg import Array
+from closeknit._arrays import Array, Integers
 from closeknit.repulsion._grid_plan import GridPlan
 from closeknit.repulsion._potential import gather_at
 from closeknit.repulsion._tapered import TaperedKernel
 from closeknit.repulsion.exact import PairSums
-
-__all__ = ["SharedSums"]
 
 #: Points by which the map is cut into strips of about equal numbers.
 _SAMPLE = 10_000
@@ -64,7 +62,7 @@ class SharedSums:
 
     def of_strip(
         self, X: Array, low: float, high: float, n_threads: int = 1
-    ) -> tuple[NDArray[np.intp], PairSums]:
+    ) -> tuple[Integers, PairSums]:
         """Return which points lie in a strip, and their sums over all others."""
         plan, x = self.plan, X[:, 0]
         reach = plan.kernel.radius if isinstance(plan.kernel, TaperedKernel) else 0.0

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
+from closeknit._arrays import Array
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array
-
-__all__ = ["Resolution", "resolution", "spline_transform"]
 
 #: Spacings that are tried, coarsest first, in units of the kernel's width.
 _SPACINGS = 2.0 ** (-np.arange(0, 29) / 4.0)

@@ -18,10 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from closeknit._arrays import Array
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array
-
-__all__ = ["TaperedKernel"]
 
 #: Degree of the polynomial, as in cpp/repulsion/close_pairs.h.
 _ORDER = 3

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from closeknit import _core
+from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array, real_array
+from closeknit.linalg import real_array
 
 if TYPE_CHECKING:
     from closeknit.repulsion._potential import Potential
-
-__all__ = ["CurvatureSums", "ExactRepulsion", "PairSums", "Repulsion"]
 
 
 @dataclass(frozen=True)

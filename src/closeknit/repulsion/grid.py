@@ -24,17 +24,16 @@ from typing import Any
 import numpy as np
 
 from closeknit import _core
+from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
 from closeknit.exceptions import CloseknitWarning
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array, norm
+from closeknit.linalg import norm
 from closeknit.repulsion._grid_plan import GridPlan, cheapest, plans
 from closeknit.repulsion._potential import Box, KernelTransform, Potential
 from closeknit.repulsion._sampled_error import SampledError
 from closeknit.repulsion._shared import SharedSums
 from closeknit.repulsion.exact import PairSums, Repulsion, Wanted, check_positions
-
-__all__ = ["GridRepulsion"]
 
 #: Accuracies below which single precision would show.
 _SINGLE = 1e-4

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array, entry_rows, row_sums, with_data
+from closeknit.linalg import entry_rows, row_sums, with_data
 from closeknit.neighbors import dense_sq_distances
 from closeknit.repulsion._potential import Potential
 from closeknit.repulsion.exact import CurvatureSums, ExactRepulsion, PairSums, Repulsion, Wanted
 from closeknit.repulsion.grid import GridRepulsion
-
-__all__ = ["DistanceRepulsion", "SparseRepulsion"]
 
 #: Pairs whose weights are kept from sum to sum (200 MB).
 _KEPT = 25_000_000

@@ -8,15 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.affinities import (
-    Order,
-    RowProblem,
-    Traversal,
-    bandwidth_bounds,
-    entropy_derivatives,
-)
-
-__all__ = ["METHODS", "Counts", "MiddleOfBounds", "algorithm_1", "starts_in_order"]
+from closeknit._arrays import Array, Integers
+from closeknit.affinities import Order, RowProblem, Traversal, bandwidth_bounds, entropy_derivatives
 
 METHODS = ("euler", "halley", "newton")
 TOL = 1e-10
@@ -32,11 +25,11 @@ class Counts:
         Steps by the method's formula, and bisections.
     """
 
-    steps: NDArray[np.int64]
-    bisections: NDArray[np.int64]
+    steps: Integers
+    bisections: Integers
 
     @property
-    def iterations(self) -> NDArray[np.int64]:
+    def iterations(self) -> Integers:
         """Both together."""
         return self.steps + self.bisections
 
@@ -51,10 +44,10 @@ class Counts:
 
 
 def algorithm_1(
-    rows: NDArray[np.float64],
+    rows: Array,
     perplexity: float,
     method: str,
-    starts: NDArray[np.float64] | None = None,
+    starts: Array | None = None,
     kind: Literal["paper", "sharp"] = "paper",
 ) -> Counts:
     """Run Algorithm 1 on all rows at once, and count.
@@ -95,7 +88,7 @@ def algorithm_1(
 
 def _next_point(
     method: str, b: Any, f: NDArray[Any], slope: NDArray[Any], curvature: NDArray[Any]
-) -> NDArray[np.float64]:
+) -> Array:
     """Gander's family of section 2.1; a step that is not a number counts as outside."""
     with np.errstate(all="ignore"):
         u = f / slope
@@ -108,9 +101,7 @@ def _next_point(
         return b - u * factor
 
 
-def starts_in_order(
-    order: Order, problem: RowProblem, betas: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def starts_in_order(order: Order, problem: RowProblem, betas: Array) -> Array:
     """Return the log β from which an order starts each row; NaN for the middle of the bounds."""
     plan = order.plan(problem)
     given = np.full(len(betas), np.nan) if plan.starts is None else plan.starts

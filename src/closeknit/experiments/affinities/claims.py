@@ -14,8 +14,6 @@ from closeknit.experiments.data import Points
 from closeknit.experiments.report import claim, listed, settled, table
 from closeknit.neighbors import Neighbors
 
-__all__ = ["cost_of_derivatives", "figure_6_claims", "full_rows", "tree_table"]
-
 KAPPAS = (3, 5, 10, 20, 50)
 STANDS_IN = "20 Newsgroups stand in for Grolier's encyclopedia, which is not to be had"
 PROGRAMS = "a ratio of programs, of which the paper's are not to be had"

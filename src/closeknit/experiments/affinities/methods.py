@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.affinities import (
     Bandwidths,
     Density,
@@ -33,8 +33,6 @@ from closeknit.experiments.affinities.algorithm import (
 from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
 from closeknit.experiments.report import table
 from closeknit.neighbors import Neighbors
-
-__all__ = ["FREE", "Trial", "draw", "orders_table", "seconds_to_solve", "try_methods"]
 
 FREE = ("ridders", "brent", "bisection")
 PERPLEXITY = 30.0
@@ -115,7 +113,7 @@ def try_methods(name: str, found: Neighbors, shape: tuple[int, int] | None = Non
 
 
 def seconds_to_solve(
-    sq_distances: NDArray[np.float64],
+    sq_distances: Array,
     method: str,
     order: Any,
     perplexity: float = PERPLEXITY,

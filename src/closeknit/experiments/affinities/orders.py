@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.affinities import (
     Density,
     MinimumSpanningTree,
@@ -21,8 +21,6 @@ from closeknit.experiments.drawing import new_figure
 from closeknit.experiments.report import Section, claim, listed
 from closeknit.neighbors import find_neighbors
 from closeknit.plotting import plot_embedding
-
-__all__ = ["figure_4", "mean_jump"]
 
 
 def figure_4(n_samples: int = 1000) -> Section:
@@ -61,12 +59,7 @@ def figure_4(n_samples: int = 1000) -> Section:
     return Section([text, "\n".join(verdicts)], _draw(X, betas, distances, plans["MST"]))
 
 
-def _draw(
-    X: NDArray[np.float64],
-    betas: NDArray[np.float64],
-    distances: NDArray[np.float64],
-    plan: Traversal,
-) -> Any:
+def _draw(X: Array, betas: Array, distances: Array, plan: Traversal) -> Any:
     from matplotlib.collections import LineCollection
 
     figure, grid = new_figure(1, 3, width=4.0, height=3.2)
@@ -87,7 +80,7 @@ def _draw(
     return figure
 
 
-def mean_jump(betas: NDArray[np.float64], plan: Traversal) -> float:
+def mean_jump(betas: Array, plan: Traversal) -> float:
     """Return the mean |Δ log β| between a point and the one it starts from."""
     child = plan.parent >= 0
     return float(np.abs(np.log(betas[plan.sequence[child]] / betas[plan.parent[child]])).mean())

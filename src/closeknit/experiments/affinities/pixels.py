@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.affinities import Bandwidths
 from closeknit.experiments.affinities.steps import PICTURE
 from closeknit.experiments.data import Points
@@ -14,10 +15,8 @@ from closeknit.experiments.drawing import new_figure
 from closeknit.experiments.report import Section, claim
 from closeknit.plotting import plot_sigmas
 
-__all__ = ["figure_5", "measures"]
 
-
-def measures(points: Points, betas: NDArray[np.float64]) -> dict[str, float]:
+def measures(points: Points, betas: Array) -> dict[str, float]:
     """Rank correlations of β: between pixels side by side, with lightness, and with edges."""
     from scipy.ndimage import sobel
     from scipy.stats import spearmanr

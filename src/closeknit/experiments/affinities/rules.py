@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.affinities import EntropicAffinities, FixedAffinities
 from closeknit.embeddings import ElasticEmbedding
 from closeknit.experiments.data import Points
@@ -17,8 +17,6 @@ from closeknit.experiments.report import Section, claim, table
 from closeknit.neighbors import find_neighbors
 from closeknit.plotting import category_colors, plot_embedding
 from closeknit.quality import knn_accuracy
-
-__all__ = ["Outcome", "compare_rules", "figure_1", "kept_sequence"]
 
 PERPLEXITY = 20.0
 RANK = 7
@@ -44,9 +42,9 @@ class Outcome:
     """
 
     rule: str
-    sigmas: NDArray[np.float64]
-    perplexities: NDArray[np.float64]
-    embedding: NDArray[np.float64]
+    sigmas: Array
+    perplexities: Array
+    embedding: Array
     accuracy: float
     sequence: float
 
@@ -85,7 +83,7 @@ def compare_rules(points: Points, n_lams: int, max_iter: int) -> list[Outcome]:
     return outcomes
 
 
-def kept_sequence(Y: NDArray[np.float64], ring: int) -> float:
+def kept_sequence(Y: Array, ring: int) -> float:
     """Share of points whose two nearest are the views before and after on their ring."""
     start, view = np.divmod(np.arange(len(Y)), ring)
     beside = np.stack([(view - 1) % ring, (view + 1) % ring], axis=1) + ring * start[:, None]

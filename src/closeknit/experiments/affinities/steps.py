@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.affinities import Bandwidths, bandwidth_bounds
 from closeknit.experiments.affinities.algorithm import METHODS, Counts, algorithm_1
 from closeknit.experiments.drawing import legend_below, new_figure
@@ -14,15 +15,13 @@ from closeknit.experiments.report import Section, claim, listed, table
 from closeknit.neighbors import Neighbors
 from closeknit.plotting import plot_entropy
 
-__all__ = ["figure_2", "figure_3"]
-
 N_STARTS = 2001
 #: Why nothing about pixels is judged.
 PICTURE = "the picture is not the paper's, Lena"
 _COLOURS = {"steps": "#0072B2", "bisections": "#D55E00"}
 
 
-def typical_row(found: Neighbors, solution: Bandwidths) -> NDArray[np.float64]:
+def typical_row(found: Neighbors, solution: Bandwidths) -> Array:
     """Squared distances of the point whose β is the median."""
     order = np.argsort(solution.betas, kind="stable")
     return np.asarray(found.sq_distances[order[len(order) // 2]], dtype=np.float64)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit import objectives
+from closeknit._arrays import Array
 from closeknit.experiments.data import Points
 from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
 from closeknit.experiments.embeddings.problems import (
@@ -26,8 +27,6 @@ from closeknit.minimize import Result
 from closeknit.plotting import plot_embedding
 from closeknit.quality import knn_accuracy
 from closeknit.repulsion import ExactRepulsion
-
-__all__ = ["Large", "figure_4", "large_models", "run_large", "runs_table"]
 
 PERPLEXITY = 50.0
 KAPPA = 7
@@ -51,7 +50,7 @@ class Large(Runs):
         Of the labels by ten nearest neighbours, in the last maps and in those of `maps`.
     """
 
-    maps: Mapping[str, NDArray[np.float64]]
+    maps: Mapping[str, Array]
     accuracies: Mapping[str, float]
     shown: Mapping[str, float]
 
@@ -83,7 +82,7 @@ def run_large(model: Model, labels: NDArray[Any], hour: int, most_minus: int) ->
     """Minimise with every method from one small random start; SD pays for its factor."""
     start = model.random_start(SIZE, seed=0)
     runs: dict[str, Result] = {}
-    maps: dict[str, NDArray[np.float64]] = {}
+    maps: dict[str, Array] = {}
     for label, method in methods(KAPPA, leave_out=("DiagH",)).items():
         budget = hour * (1.0 - SETUP) if "SD" in label else float(hour)
         if label == "SD−":
@@ -98,7 +97,7 @@ def run_large(model: Model, labels: NDArray[Any], hour: int, most_minus: int) ->
         if label in SHOWN:
             maps.setdefault(label, runs[label].X)
 
-    def accuracies(found: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
+    def accuracies(found: Mapping[str, Array]) -> dict[str, float]:
         sample = min(5000, len(labels))
         return {label: knn_accuracy(X, labels, sample=sample) for label, X in found.items()}
 

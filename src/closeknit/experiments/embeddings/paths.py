@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
 from closeknit.experiments.embeddings.problems import PAPERS, Model, finished, methods
 from closeknit.experiments.report import Section, claim, table
 from closeknit.minimize import Convergence, Schedule, log_spaced, run_schedule
 from closeknit.minimize import Path as LambdaPath
 from closeknit.plotting import curve_styles, plot_embedding
-
-__all__ = ["Paths", "figure_3", "follow_paths", "runs_table"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Paths:
     """
 
     model: str
-    lams: NDArray[np.float64]
+    lams: Array
     paths: Mapping[str, LambdaPath]
 
     def count(self, label: str, column: str) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit import objectives
+from closeknit._arrays import Array
 from closeknit.affinities import EntropicAffinities
 from closeknit.experiments.data import Points
 from closeknit.graphs import symmetrize
@@ -20,8 +21,6 @@ from closeknit.minimize import SpectralDirection as SD
 from closeknit.minimize import SpectralLBFGS as SDLBFGS
 from closeknit.plotting import curve_styles, plot_history
 from closeknit.repulsion import ExactRepulsion
-
-__all__ = ["OURS", "PAPERS", "Model", "Runs", "Shrinking", "finished", "methods", "small_models"]
 
 LAM = 100.0
 PAPERS = ("GD", "FP", "DiagH", "CG", "SD−", "L-BFGS", "SD")
@@ -68,14 +67,14 @@ class Model:
         """The objective at its λ."""
         return self.objective.at(self.lam)
 
-    def random_start(self, size: float, seed: int) -> NDArray[np.float64]:
+    def random_start(self, size: float, seed: int) -> Array:
         """Return normal positions in the plane with standard deviation `size`."""
         shape = (self.objective.n_samples, 2)
         return size * np.random.default_rng(seed).standard_normal(shape)
 
     def descend(
         self,
-        start: NDArray[np.float64],
+        start: Array,
         label: str,
         method: tuple[Any, Any],
         evaluations: float,

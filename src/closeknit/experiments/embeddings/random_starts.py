@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Integers
 from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
 from closeknit.experiments.embeddings.problems import MINUS_COST, PAPERS, Model, methods
 from closeknit.experiments.report import Section, claim, listed, table
 from closeknit.plotting import PALETTE
-
-__all__ = ["RandomStarts", "figure_2", "random_starts", "runs_table"]
 
 SIZE = 1e-2
 MOST_MINUS = 10  # starts of SD−, of which each takes four times as long as with other methods
@@ -35,8 +33,8 @@ class RandomStarts:
 
     model: str
     first: float
-    values: Mapping[str, NDArray[np.float64]]
-    iterations: Mapping[str, NDArray[np.int64]]
+    values: Mapping[str, Array]
+    iterations: Mapping[str, Integers]
 
     @property
     def medians(self) -> dict[str, float]:

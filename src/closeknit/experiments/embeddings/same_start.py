@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.experiments.drawing import legend_below, new_figure
 from closeknit.experiments.embeddings.problems import (
     MINUS_COST,
@@ -22,8 +22,6 @@ from closeknit.experiments.embeddings.problems import (
 from closeknit.experiments.report import Section, claim, listed, settled, table
 from closeknit.minimize import homotopy, minimize
 
-__all__ = ["SameStart", "figure_1", "minimum", "runs_table", "same_start"]
-
 SHARES = (1e-2, 1e-4, 1e-6)
 STARTS = ("minimum at 0.9 λ", "minimum shrunk by a tenth", "minimum with noise")
 UNKNOWN = "the paper does not say where its start lies, and that decides"
@@ -34,9 +32,9 @@ class SameStart(Runs):
     """Runs of all methods on one model, from one start to the minimum X."""
 
     start: str
-    X: NDArray[np.float64]
+    X: Array
 
-    def gaps(self, label: str) -> NDArray[np.float64]:
+    def gaps(self, label: str) -> Array:
         """Return the share of the decrease that is left after each iteration."""
         lowest = self.lowest
         return (self.runs[label].history.objective - lowest) / (self.first - lowest)
@@ -59,23 +57,23 @@ class SameStart(Runs):
         return float(procrustes(self.X, self.runs[label].X)[2])
 
 
-def minimum(model: Model) -> NDArray[np.float64]:
+def minimum(model: Model) -> Array:
     """Return a minimum, found by homotopy, that attracts from 0.9 λ too."""
     lams, start = model.lam * np.geomspace(1e-4, 1.0, 12), model.random_start(1e-4, seed=0)
     path = finished(homotopy(model.objective.at, lams, start, "spectral-lbfgs", max_iter=300))
     return _polished(model, _at_smaller(model, path.X)).X
 
 
-def _at_smaller(model: Model, X: NDArray[np.float64]) -> NDArray[np.float64]:
+def _at_smaller(model: Model, X: Array) -> Array:
     smaller = model.objective.at(0.9 * model.lam)
     return finished(minimize(smaller, X, "spectral-lbfgs", max_iter=500, tol=1e-12)).X
 
 
-def _polished(model: Model, X: NDArray[np.float64]) -> Any:
+def _polished(model: Model, X: Array) -> Any:
     return finished(minimize(model.problem, X, "spectral-lbfgs", tol=0.0, gradient_tol=0.0))
 
 
-def same_start(model: Model, X: NDArray[np.float64], start: str, evaluations: int) -> SameStart:
+def same_start(model: Model, X: Array, start: str, evaluations: int) -> SameStart:
     """Minimise with every method from beside the minimum X."""
     if start == STARTS[0]:
         X0 = _at_smaller(model, X)

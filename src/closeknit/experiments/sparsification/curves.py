@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
 from closeknit.experiments.report import Section, claim, listed
 from closeknit.experiments.sparsification.graphs import OURS, growth
@@ -22,8 +23,6 @@ from closeknit.experiments.sparsification.problems import (
 )
 from closeknit.graphs import compare, laplacian, sparsity
 from closeknit.plotting import PALETTE
-
-__all__ = ["Curve", "accuracy", "curves_of", "figure_6", "figure_7"]
 
 VIEWERS = "viewers"
 ENTROPIC = (EQUATIONS, PROGRAM)
@@ -40,8 +39,8 @@ PRINTED_D2 = (10311.0, 2329.8, 493.4, 93.5, 18.5)
 class Curve:
     """One sparsifier over a range of sparsities, the largest first; a row for each quantity."""
 
-    sparsities: NDArray[np.float64]
-    values: NDArray[np.float64]
+    sparsities: Array
+    values: Array
 
     def below(self, other: Curve, quantity: int) -> tuple[int, int]:
         """At how many sparsities of another curve this one is lower, and of how many it reaches."""
@@ -63,7 +62,7 @@ def curves_of(
     problem: Problem,
     perplexities: Sequence[int],
     scale: float,
-    measure: Callable[[Problem, Sequence[Any]], NDArray[np.float64]],
+    measure: Callable[[Problem, Sequence[Any]], Array],
     power: float = 2.0,
 ) -> dict[str, Curve]:
     """Measure graphs of each sparsifier, the sparsest first: k = 3.5 K neighbours, as there."""
@@ -80,14 +79,14 @@ def curves_of(
     }
 
 
-def distances(problem: Problem, graphs: Sequence[Any]) -> NDArray[np.float64]:
+def distances(problem: Problem, graphs: Sequence[Any]) -> Array:
     """D₁ and D₂ from the reference."""
     reference = problem.gaussian(DISTANCE_SCALE)
     rows = compare(graphs, reference=reference, n_eigenvectors=N_EIGENVECTORS)
     return np.array([[row.d1, row.d2] for row in rows]).T
 
 
-def accuracies(problem: Problem, graphs: Sequence[Any]) -> NDArray[np.float64]:
+def accuracies(problem: Problem, graphs: Sequence[Any]) -> Array:
     """Accuracy of spectral clustering."""
     return np.array([[accuracy(graph, problem.y) for graph in graphs]])
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.experiments.report import Section, claim
 from closeknit.experiments.sparsification.problems import SEED
 from closeknit.graphs import dip_test
-
-__all__ = ["DipCount", "dip_experiment", "section_6"]
 
 EQUAL, UNEQUAL = (20.0, 20.0), (20.0, 12.0)  # the report's centres
 
@@ -43,7 +42,7 @@ def dip_experiment(repetitions: int) -> DipCount:
     return DipCount(repetitions, int(larger), int(lower), int(equal))
 
 
-def _distances(noise: NDArray[Any], far: tuple[float, float]) -> NDArray[np.float64]:
+def _distances(noise: NDArray[Any], far: tuple[float, float]) -> Array:
     """From the first point to all others."""
     centres = np.array([(0.0, 0.0), (far[0], 0.0), (0.0, far[1])])
     points = (noise + centres[:, None]).reshape(-1, 2)

@@ -6,18 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closeknit._arrays import Array
 from closeknit.experiments.drawing import new_figure
 from closeknit.experiments.report import Section, claim, listed, table
-from closeknit.experiments.sparsification.problems import (
-    Problem,
-    sparsity_by_votes,
-    votes_for,
-)
+from closeknit.experiments.sparsification.problems import Problem, sparsity_by_votes, votes_for
 from closeknit.graphs import connected_components, sparsity
-
-__all__ = ["OURS", "figure_1", "figure_2", "growth"]
 
 OURS = "the number of viewers and their bandwidth are ours; the report gives neither"
 LEVELS = (0.93, 0.98)  # the report's sparsities
@@ -101,7 +95,7 @@ def votes_table(problem: Problem) -> str:
     return table([*header, *(f"sparsity at {vote} votes" for vote in VOTES)], rows)
 
 
-def growth(values: NDArray[np.float64]) -> str:
+def growth(values: Array) -> str:
     """Write the first and the last of some values, and at how many steps they grow."""
     steps = int((np.diff(values) > 0.0).sum())
     return f"{values[0]:.3g} to {values[-1]:.3g} ({steps} of {len(values) - 1} steps)"

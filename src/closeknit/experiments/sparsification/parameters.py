@@ -11,16 +11,9 @@ from numpy.typing import ArrayLike
 from closeknit.experiments.drawing import legend_below, new_figure
 from closeknit.experiments.report import Section, claim, listed
 from closeknit.experiments.sparsification.graphs import OURS, growth
-from closeknit.experiments.sparsification.problems import (
-    EQUATIONS,
-    PROGRAM,
-    THRESHOLD,
-    Problem,
-)
+from closeknit.experiments.sparsification.problems import EQUATIONS, PROGRAM, THRESHOLD, Problem
 from closeknit.graphs import sparsity
 from closeknit.plotting import PALETTE
-
-__all__ = ["figure_3", "figure_4", "figure_5"]
 
 #: What the program in the report's repository printed for K = 10, 20, …, 110.
 PRINTED = (0.937, 0.830, 0.731, 0.636, 0.552, 0.468, 0.378, 0.300, 0.235, 0.201, 0.170)

@@ -10,20 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from closeknit._arrays import Array
 from closeknit.affinities import solve_bandwidths
 from closeknit.graphs import KNNSparsifier, ViewerSparsifier
-
-__all__ = [
-    "EQUATIONS",
-    "PERPLEXITIES",
-    "PROGRAM",
-    "SEED",
-    "THRESHOLD",
-    "Problem",
-    "sparsity_by_votes",
-    "toy_problems",
-    "votes_for",
-]
 
 SEED = 0
 N_SAMPLES = 400
@@ -46,7 +35,7 @@ class Problem:
     y: NDArray[Any] = field(repr=False)
 
     @cached_property
-    def sq_distances(self) -> NDArray[np.float64]:
+    def sq_distances(self) -> Array:
         """Between all pairs."""
         from scipy.spatial.distance import pdist, squareform
 
@@ -60,7 +49,7 @@ class Problem:
         """The reference graph between nearest neighbours, of either end."""
         return KNNSparsifier(n_neighbors, input="affinities").fit_transform(self.gaussian(scale))
 
-    def sigmas(self, perplexity: float, kind: str = EQUATIONS) -> NDArray[np.float64]:
+    def sigmas(self, perplexity: float, kind: str = EQUATIONS) -> Array:
         """Bandwidths over all points and the point itself."""
         d = self.sq_distances
         if kind == EQUATIONS:
@@ -91,7 +80,7 @@ class Problem:
         ).fit(np.sqrt(self.sq_distances))
 
     @cached_property
-    def kept_by_votes(self) -> NDArray[np.float64]:
+    def kept_by_votes(self) -> Array:
         """Sparsity if edges with 1, 2, … votes are dropped."""
         return sparsity_by_votes(self.viewers)
 
@@ -103,13 +92,13 @@ class Problem:
         return sparse.csr_matrix(kept.multiply(self.gaussian(scale)))
 
 
-def sparsity_by_votes(fitted: ViewerSparsifier) -> NDArray[np.float64]:
+def sparsity_by_votes(fitted: ViewerSparsifier) -> Array:
     """Sparsity if edges with 1, 2, … votes are dropped."""
     n = fitted.votes_.shape[0]
     return np.asarray(1.0 - np.cumsum(np.bincount(fitted.votes_.data)) / (n * (n - 1)))
 
 
-def votes_for(sparsities: NDArray[np.float64], level: float) -> int:
+def votes_for(sparsities: Array, level: float) -> int:
     """The number of votes whose graph comes closest to a sparsity.
 
     Examples
@@ -120,12 +109,12 @@ def votes_for(sparsities: NDArray[np.float64], level: float) -> int:
     return int(np.abs(sparsities - level).argmin()) + 1
 
 
-def _graph(W: NDArray[np.float64]) -> Any:
+def _graph(W: Array) -> Any:
     np.fill_diagonal(W, 0.0)
     return sparse.csr_matrix(W)
 
 
-def _mixed_betas(d: NDArray[np.float64], perplexity: float) -> NDArray[np.float64]:
+def _mixed_betas(d: Array, perplexity: float) -> Array:
     """Roots of the F that the report's program solves: p of 2β in the mean, β in the sum."""
     low, high = np.full((2, len(d)), [[-20.0], [20.0]])
     for _ in range(60):

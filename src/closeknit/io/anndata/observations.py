@@ -19,8 +19,6 @@ from closeknit.io.frames import label_columns
 from closeknit.io.table import Selection, Table, assemble, default_names
 from closeknit.neighbors import Neighbors
 
-__all__ = ["from_anndata", "neighbors_from_anndata", "read_h5ad", "representation", "stored_graph"]
-
 #: Seconds that HDF5 has for the text in a file, and one more for every 10 MB of it.
 _PATIENCE = 20
 

@@ -11,8 +11,6 @@ from scipy import sparse
 from closeknit.io.anndata.observations import representation, stored_graph
 from closeknit.neighbors import Neighbors
 
-__all__ = ["METHODS", "affinities", "embed", "tsne"]
-
 #: What users may call a method, and the estimator behind it.
 METHODS = {
     "tsne": "TSNE",
@@ -203,11 +201,7 @@ def _target(adata: Any, copy: bool) -> Any:
 
 
 def _source(
-    adata: Any,
-    use_rep: str | None,
-    n_pcs: int | None,
-    neighbors_key: str | None,
-    perplexity: Any,
+    adata: Any, use_rep: str | None, n_pcs: int | None, neighbors_key: str | None, perplexity: Any
 ) -> tuple[Any, dict[str, Any]]:
     """The numbers to compute with, or stored distances, and what they are called."""
     if neighbors_key is None:

@@ -12,8 +12,6 @@ from closeknit.io.extras import require
 from closeknit.io.files import reading, replacing
 from closeknit.io.table import Table
 
-__all__ = ["write_h5ad"]
-
 
 def write_h5ad(
     path: Path, X: Any, columns: Sequence[str], table: Table, source: Path | None = None
