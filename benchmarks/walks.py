@@ -1,11 +1,17 @@
 """How far a reader has to walk: files and functions of closeknit that four public calls go through.
 
-Run ``python benchmarks/walks.py`` (any installed version: the script only counts).
+Run ``python benchmarks/walks.py`` (any installed version: the script only counts), and
+``python benchmarks/walks.py lines [FOLDER]`` for the lines of code per station, in the installed
+version or in another checkout's ``src/closeknit``.
 """
 
 from __future__ import annotations
 
+import ast
+import io
 import sys
+import tokenize
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
@@ -37,7 +43,32 @@ def walk(call: Callable[[], Any]) -> tuple[int, int]:
     return len({code.co_filename for code in seen}), len(seen)
 
 
-def main() -> None:
+def code_lines(source: str) -> int:
+    """Count the lines that hold code: neither blank, nor comments, nor docstrings."""
+    layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in layout | {tokenize.ENDMARKER}:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        if documented and ast.get_docstring(node, clean=False) is not None:
+            text = node.body[0]
+            lines.difference_update(range(text.lineno, (text.end_lineno or 0) + 1))
+    return len(lines)
+
+
+def print_lines(home: Path) -> None:
+    stations: Counter[str] = Counter()
+    for path in home.rglob("*.py"):
+        stations[path.relative_to(home).parts[0]] += code_lines(path.read_text("utf-8"))
+    print("| station | lines of code |\n| --- | --- |")
+    for station, lines in stations.most_common():
+        print(f"| {station} | {lines} |")
+    print(f"| all | {stations.total()} |")
+
+
+def print_walks() -> None:
     X = np.random.default_rng(0).normal(size=(300, 20))
     image = np.random.default_rng(0).random((24, 24, 3))
     calls = {
@@ -54,4 +85,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["lines"]:
+        print_lines(Path(sys.argv[2] if len(sys.argv) > 2 else HOME))
+    else:
+        print_walks()
