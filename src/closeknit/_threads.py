@@ -6,10 +6,12 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
@@ -144,7 +146,22 @@ def run_chunks(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-class single_threaded_blas:
+@dataclass
+class _Blas:
+    """What the blocks of `single_threaded_blas` share."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    n_blocks: int = 0
+    n_modules: int = 0
+    libraries: Any = None
+    limit: Any = None
+
+
+_blas = _Blas()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
     """Keep BLAS and LAPACK on one thread inside a ``with`` block.
 
     With several they add up in another order for each number of threads, and on a busy machine
@@ -159,30 +176,21 @@ class single_threaded_blas:
     ...     (np.ones((2, 3)) @ np.ones((3, 2))).tolist()
     [[3.0, 3.0], [3.0, 3.0]]
     """
-
-    _lock: ClassVar[threading.Lock] = threading.Lock()
-    _n_blocks: ClassVar[int] = 0
-    _limit: ClassVar[Any] = None
-    _libraries: ClassVar[Any] = None
-    _n_modules: ClassVar[int] = 0
-
-    def __enter__(self) -> None:
-        shared = type(self)
-        with shared._lock:
-            if shared._n_blocks == 0:
-                # Finding the libraries takes milliseconds; imports may have loaded more of them.
-                if shared._n_modules != len(sys.modules):
-                    shared._libraries = ThreadpoolController().select(user_api="blas")
-                    shared._n_modules = len(sys.modules)
+    with _blas.lock:
+        if _blas.n_blocks == 0:
+            # Finding the libraries takes milliseconds; imports may have loaded more of them.
+            if _blas.n_modules != len(sys.modules):
+                _blas.libraries = ThreadpoolController().select(user_api="blas")
+                _blas.n_modules = len(sys.modules)
+            _take_control(force=True)
+            _blas.limit = _blas.libraries.limit(limits=1)
+        _blas.n_blocks += 1
+    try:
+        yield
+    finally:
+        with _blas.lock:
+            _blas.n_blocks -= 1
+            if _blas.n_blocks == 0:
                 _take_control(force=True)
-                shared._limit = shared._libraries.limit(limits=1)
-            shared._n_blocks += 1
-
-    def __exit__(self, *exception: object) -> None:
-        shared = type(self)
-        with shared._lock:
-            shared._n_blocks -= 1
-            if shared._n_blocks == 0:
-                _take_control(force=True)
-                shared._limit.restore_original_limits()
+                _blas.limit.restore_original_limits()
                 _take_control(force=True)

@@ -48,6 +48,8 @@ class Kernel(ABC):
 
     #: Whether K has all derivatives, so that splines can follow it.
     smooth: ClassVar[bool] = True
+    #: Whether −log K is linear in t, so that attractive weights do not depend on X.
+    constant_attraction: ClassVar[bool] = True
 
     @property
     def code(self) -> tuple[int, float, float]:
@@ -63,11 +65,6 @@ class Kernel(ABC):
     def reach(self) -> float:
         """Distance beyond which K is negligible, in double precision."""
         return float("inf")
-
-    @property
-    def constant_attraction(self) -> bool:
-        """Whether −log K is linear in t, so that attractive weights do not depend on X."""
-        return True
 
     def squared(self) -> Self:
         """Return K²."""
@@ -125,9 +122,7 @@ class _Gaussian(Kernel):
 class _Student(Kernel):
     """(1 + t / scale)^−power."""
 
-    @property
-    def constant_attraction(self) -> bool:
-        return False
+    constant_attraction = False
 
     def K(self, t: Any) -> Array:
         return (1.0 + np.asarray(t, dtype=np.float64) / self.scale) ** -self.power
@@ -201,10 +196,6 @@ KERNELS = {kernel.name: kernel for kernel in (GAUSSIAN, STUDENT, EPANECHNIKOV)}
 AFFINITY_KERNELS = KERNELS | {EXPONENTIAL.name: EXPONENTIAL}
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real)
-
-
 def student(dof: float) -> Kernel:
     """Return Student's t kernel (1 + t / dof)^−((dof + 1) / 2), up to its constant.
 
@@ -222,6 +213,7 @@ def student(dof: float) -> Kernel:
     >>> float(student(0.5).K(2.0).round(4))
     0.2991
     """
-    if not _is_number(dof) or not 0.0 < dof < np.inf:
+    given: Any = dof
+    if not (isinstance(given, Real) and 0.0 < float(given) < np.inf):
         raise ValueError(f"dof={dof!r} must be positive and finite")
     return _Student("student", STUDENT.family, float(dof), (dof + 1.0) / 2.0)

@@ -138,7 +138,7 @@ def test_outliers_do_not_take_the_digits_of_the_others(rng):
     X = rng.normal(size=(2000, 20))
     X[17] = 1e30
     searched = ExactIndex(algorithm="sketch").fit(X)._engine
-    assert len(searched._engine._points) == 1999
+    assert len(searched._engine.points) == 1999
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -42,6 +42,11 @@ def check_structure(X: Any, name: str = "the sparse matrix") -> None:
         ...
     ValueError: the sparse matrix of shape (2, 2) is damaged: column indices go up to 7
     """
+    if hasattr(X, "obsm") and hasattr(X, "var"):  # NumPy would take minutes to make it an array
+        raise TypeError(
+            "X is an AnnData; use closeknit.io.anndata.tsne(adata), or embed and affinities "
+            "beside it, or pass a matrix such as adata.obsm['X_pca'] or adata.X"
+        )
     if np.ma.is_masked(X):
         raise ValueError(
             "the array has masked entries, whose values are not known; fill them in, or drop the "

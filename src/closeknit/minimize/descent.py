@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import InitVar, dataclass
 from functools import partial
 from itertools import filterfalse
 from typing import Any, ClassVar, Generic, TypeVar
@@ -30,6 +31,7 @@ _CAPABILITIES = (
 DIRECTIONS: dict[str, type[Direction[Any]]] = {}
 
 
+@dataclass(eq=False)
 class Descent(Generic[P]):
     """A direction at work on one problem, B P = −G with a positive definite B.
 
@@ -44,8 +46,12 @@ class Descent(Generic[P]):
         Where the run begins.
     """
 
-    def __init__(self, problem: P, rule: Any, X: Array) -> None:
-        self.problem, self.rule = problem, rule
+    problem: P
+    rule: Any
+    X: InitVar[Array]
+
+    def __post_init__(self, X: Array) -> None:
+        """Prepare for a run from X."""
 
     def propose(self, X: Array, gradient: Array) -> Array:
         """Return the direction at X; called once for every accepted X, or again after a reset."""

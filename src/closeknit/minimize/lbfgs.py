@@ -19,9 +19,9 @@ from closeknit.minimize.steps import Step, StrongWolfe
 class _LBFGSDescent(Descent[P]):
     """L-BFGS at work; derived classes may bring a better H₀ than the identity."""
 
-    def __init__(self, problem: P, rule: Any, X: Array) -> None:
-        super().__init__(problem, rule, X)
-        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=rule.memory)  # s, y, 1/⟨s, y⟩
+    def __post_init__(self, X: Array) -> None:
+        # s, y, 1/⟨s, y⟩
+        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=self.rule.memory)
         self._previous: tuple[Array, Array] | None = None  # X, gradient
 
     def reset(self) -> bool:
@@ -95,6 +95,10 @@ class LBFGS(Direction[Problem], name="lbfgs"):
 
 
 class _SpectralLBFGSDescent(_LBFGSDescent[AttractiveProblem], SpectralDescent):
+    def __post_init__(self, X: Array) -> None:
+        _LBFGSDescent.__post_init__(self, X)
+        SpectralDescent.__post_init__(self, X)
+
     def initial(self, gradient: Array) -> Array:
         return self.hessian.solve(gradient)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -46,12 +46,11 @@ class MomentumRule(Direction[AttractiveProblem]):
 class MomentumDescent(Descent[AttractiveProblem]):
     """Momentum at work; derived classes may bend the gradient first."""
 
-    def __init__(self, problem: AttractiveProblem, rule: Any, X: Array) -> None:
-        super().__init__(problem, rule, X)
-        self.rate = rule.rate
+    def __post_init__(self, X: Array) -> None:
+        self.rate = self.rule.rate
         self.iteration = 0
         self._velocity = np.zeros(X.shape)
-        self._gains = np.ones(len(X)) if rule.gains else None
+        self._gains = np.ones(len(X)) if self.rule.gains else None
         self._values: list[float] = []  # at the current λ
 
     def propose(self, X: Array, gradient: Array) -> Array:
@@ -174,9 +173,9 @@ class Momentum(MomentumRule, name="momentum"):
 
 
 class _SpectralMomentumDescent(MomentumDescent):
-    def __init__(self, problem: AttractiveProblem, rule: Any, X: Array) -> None:
-        super().__init__(problem, rule, X)
-        weights = problem.attractive_weights(X)
+    def __post_init__(self, X: Array) -> None:
+        super().__post_init__(X)
+        rule, weights = self.rule, self.problem.attractive_weights(X)
         self._edges = strongest_entries(weights, rule.n_neighbors, rule.n_jobs)
         self._sample = np.arange(0, len(X), -(-len(X) // _SAMPLED_ROWS))
         begin, end = weights.indptr[self._sample], weights.indptr[self._sample + 1]

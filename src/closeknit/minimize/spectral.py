@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -163,11 +163,10 @@ class SpectralDescent(Descent[AttractiveProblem]):
     Which edges count as the κ strongest is decided once, at the first X.
     """
 
-    def __init__(self, problem: AttractiveProblem, rule: Any, X: Array) -> None:
-        super().__init__(problem, rule, X)
+    def __post_init__(self, X: Array) -> None:
         self._age = 0
-        self._options = {name: getattr(rule, name) for name in _OPTIONS}
-        self.hessian = AttractiveHessian(problem.attractive_weights(X), **self._options)
+        self._options = {name: getattr(self.rule, name) for name in _OPTIONS}
+        self.hessian = AttractiveHessian(self.problem.attractive_weights(X), **self._options)
 
     def propose(self, X: Array, gradient: Array) -> Array:
         """Two triangular solves."""

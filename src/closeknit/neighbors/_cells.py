@@ -67,10 +67,14 @@ def make_cells(
     n_cells = 1 if one else count_cells(n_samples)
     sample = values[np.sort(rng.choice(n_samples, min(n_samples, 48 * n_cells), replace=False))]
     centers = sample[np.sort(rng.choice(sample.shape[0], n_cells, replace=False))]
-    for _ in range(_ROUNDS):
-        centers = _means(sample, assign(sample, centers, n_threads), centers)
-    centers = centers[_chain(centers)]  # neighbouring cells get neighbouring numbers
-    members = assign(values, centers, n_threads)
+    if n_cells == 1:
+        centers = _means(sample, np.zeros(len(sample), dtype=np.int32), centers)
+        members: Integers = np.zeros(n_samples, dtype=np.int32)
+    else:
+        for _ in range(_ROUNDS):
+            centers = _means(sample, assign(sample, centers, n_threads), centers)
+        centers = centers[_chain(centers)]  # neighbouring cells get neighbouring numbers
+        members = assign(values, centers, n_threads)
     sq_gaps = np.empty(n_samples)
     for chunk in chunks(n_samples, COORDINATE_BYTES * values.shape[1]):
         gaps = values[chunk].astype(np.float64) - centers[members[chunk]]

@@ -11,7 +11,7 @@ others never have them as neighbours, and they are compared with everyone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -205,26 +205,22 @@ def set_outliers_aside(
     gaps = np.flatnonzero(largest[1:] > _GAP * largest[:-1])
     if len(gaps) == 0 or largest[gaps[0]] == 0.0:
         return make(points)
-    return _OutlierEngine(points, deviations, float(largest[gaps[0]]), center, n_threads, make)
+    return _OutlierEngine(points, n_threads, deviations, float(largest[gaps[0]]), center, make)
 
 
+@dataclass(eq=False)
 class _OutlierEngine(Engine):
     """Leaves all but a few points to another engine."""
 
-    def __init__(
-        self,
-        points: Data,
-        deviations: Array,
-        radius: float,
-        center: Array,
-        n_threads: int,
-        make: Callable[[Data], Engine],
-    ) -> None:
-        super().__init__(points, n_threads)
-        self._near = np.flatnonzero(deviations <= radius)
-        self._far = np.flatnonzero(deviations > radius)
-        self._radius, self._center = radius, center
-        self._engine = make(points[self._near])
+    deviations: InitVar[Array]
+    radius: float
+    center: Array
+    make: InitVar[Callable[[Data], Engine]]
+
+    def __post_init__(self, deviations: Array, make: Callable[[Data], Engine]) -> None:
+        self._near = np.flatnonzero(deviations <= self.radius)
+        self._far = np.flatnonzero(deviations > self.radius)
+        self._engine = make(self.points[self._near])
 
     @property
     def built_for(self) -> int:
@@ -243,9 +239,9 @@ class _OutlierEngine(Engine):
         if queries is None:
             near, far = self._near, self._far
         else:
-            inside = _deviations(queries, self._center) <= 2.0 * self._radius
+            inside = _deviations(queries, self.center) <= 2.0 * self.radius
             near, far = np.flatnonzero(inside), np.flatnonzero(~inside)
-        rows = self._points if queries is None else queries
+        rows = self.points if queries is None else queries
         if n_neighbors + exclude_self > len(self._near):
             near, far = near[:0], np.arange(rows.shape[0])
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
@@ -260,7 +256,7 @@ class _OutlierEngine(Engine):
             self._points_for(rows),
             n_neighbors,
             far if exclude_self else None,
-            n_threads=self._n_threads,
+            n_threads=self.n_threads,
         )
         return indices, sq_distances
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ class _Prepared:
     n_candidates: int
 
 
+@dataclass(eq=False)
 class SketchEngine(Engine):
     """Search by sketches; ``search_cells`` of the compiled core says how.
 
@@ -51,33 +52,23 @@ class SketchEngine(Engine):
     Parameters
     ----------
     points : array
+    n_threads : int
     sq_offsets : (n_samples,) array or None
         Added to the squared distance to each point.
     target_recall : float or None
         The share of true neighbours to be found; None for all of them, proven.
     seed : int
-    n_threads : int
     built_for : int, default=0
         Neighbours, at least, to build it for.
     """
 
-    def __init__(
-        self,
-        points: Data,
-        sq_offsets: Array | None,
-        target_recall: float | None,
-        seed: int,
-        n_threads: int,
-        built_for: int = 0,
-    ) -> None:
-        super().__init__(points, n_threads)
-        self.built_for = built_for
-        self._sq_offsets = sq_offsets
-        self._target_recall = target_recall
-        self._seed = seed
-        self._prepared: _Prepared | None = None
-        #: The share of true neighbours found for the rows on which the search was calibrated.
-        self.recall: float | None = None
+    sq_offsets: Array | None
+    target_recall: float | None
+    seed: int
+    built_for: int = 0
+    #: The share of true neighbours found for the rows on which the search was calibrated.
+    recall: float | None = field(default=None, init=False)
+    _prepared: _Prepared | None = field(default=None, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the packed sketches; the next search makes them anew, to the same bits."""
@@ -87,7 +78,7 @@ class SketchEngine(Engine):
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
     ) -> Found:
         """Find the nearest points; see `Engine.search`."""
-        exact = self._target_recall is None
+        exact = self.target_recall is None
         # New points may find one more: a fitted point, which is not its own neighbour, may be new.
         if n_neighbors > self.built_for + (queries is not None and self.built_for > 0):
             self.built_for, self._prepared = n_neighbors, None
@@ -101,15 +92,15 @@ class SketchEngine(Engine):
             spare = 0 if prepared.sketcher.basis is None else n_neighbors // 2
             prepared = replace(prepared, n_candidates=n_neighbors + spare + 8)
         if queries is None:
-            everyone = np.arange(self._points.shape[0], dtype=np.int32)
+            everyone = np.arange(self.points.shape[0], dtype=np.int32)
             sketches, members = prepared.sketches, prepared.cells.members
-            rows, own = self._points, everyone if exclude_self else None
+            rows, own = self.points, everyone if exclude_self else None
         else:
-            sketches = prepared.sketcher(queries, self._n_threads)
+            sketches = prepared.sketcher(queries, self.n_threads)
             far = np.flatnonzero(~(sketches.sq_norms < _FAR))
             if len(far):
                 return self._search_far(n_neighbors, queries, far)
-            members = assign(sketches.values, prepared.cells.centers, self._n_threads)
+            members = assign(sketches.values, prepared.cells.centers, self.n_threads)
             rows, own = queries, None
         indices, sq_distances = self._run(
             prepared, rows, sketches, members, own, n_neighbors, exact, "neighbours"
@@ -138,8 +129,8 @@ class SketchEngine(Engine):
             queries[far],
             self._points_for(queries),
             n_neighbors,
-            sq_offsets=self._sq_offsets,
-            n_threads=self._n_threads,
+            sq_offsets=self.sq_offsets,
+            n_threads=self.n_threads,
         )
         near = np.setdiff1d(np.arange(queries.shape[0]), far)
         if len(near):
@@ -147,28 +138,27 @@ class SketchEngine(Engine):
         return indices, sq_distances
 
     def _build(self, n_neighbors: int) -> _Prepared:
-        points, n_threads, recall = self._points, self._n_threads, self._target_recall
-        rng = np.random.default_rng(self._seed)
+        points, n_threads, recall = self.points, self.n_threads, self.target_recall
+        rng = np.random.default_rng(self.seed)
         fewest = n_neighbors + n_neighbors // 4 + 8  # estimates of the nearest may be swapped
         # A sample may be easier than the rest, so a quarter of the allowed loss stays in reserve.
         loss = None if recall is None else 0.75 * (1.0 - recall)
         few = points.shape[0] <= _FEW_PER_DIRECTION * min(points.shape[1], MAX_COMPONENTS)
         if not few or loss is not None:
-            known = known_rows(points, self._sq_offsets, n_neighbors, rng, n_threads)
+            known = known_rows(points, self.sq_offsets, n_neighbors, rng, n_threads)
         if few:
             sketcher = Sketcher.of_all_coordinates(points)
             n_candidates = min(fewest, points.shape[0])
         else:
             share = None if loss is None else _LOSS_OF_CANDIDATES * loss
-            settings = choose_settings(points, known, fewest, rng, n_threads, share)
-            sketcher, n_candidates = settings.sketcher, settings.n_candidates
+            sketcher, n_candidates = choose_settings(points, known, fewest, rng, n_threads, share)
         sketches = sketcher(points, n_threads)
         # Sketches this long mean that no few directions matter; then cells do not help, either, and
         # one look at everything is the fastest exact search.
         plain = recall is None and sketches.values.shape[1] > MAX_COMPONENTS + 1
         cells = make_cells(sketches, rng, n_threads, one=plain)
         n_cells = cells.centers.shape[0]
-        sq_offsets = None if self._sq_offsets is None else self._sq_offsets * sketcher.scale**2
+        sq_offsets = None if self.sq_offsets is None else self.sq_offsets * sketcher.scale**2
         packed = pack(
             sketches,
             cells.members,
@@ -198,7 +188,7 @@ class SketchEngine(Engine):
 
     def _calibrate(self, prepared: _Prepared, known: KnownRows, loss: float) -> _Prepared:
         """Look into more cells, and rank more candidates, until the known rows lose few enough."""
-        n_samples, n_cells = self._points.shape[0], prepared.cells.centers.shape[0]
+        n_samples, n_cells = self.points.shape[0], prepared.cells.centers.shape[0]
         rows = known.rows
         sketches = Sketches(prepared.sketches.values[rows], prepared.sketches.sq_norms[rows])
         centers = prepared.cells.centers.astype(np.float64)
@@ -213,7 +203,7 @@ class SketchEngine(Engine):
         while True:
             found = self._run(
                 trial,
-                self._points[rows],
+                self.points[rows],
                 sketches,
                 prepared.cells.members[rows],
                 rows,
@@ -251,14 +241,14 @@ class SketchEngine(Engine):
         sq_distances = np.empty((n_queries, n_neighbors))
         evaluated = np.empty(n_queries, dtype=np.int64)
         query_rows = as_rows(rows)
-        point_rows = query_rows if rows is self._points else as_rows(self._points_for(rows))
+        point_rows = query_rows if rows is self.points else as_rows(self._points_for(rows))
         order, offsets = group_by_cell(members)
         queries = _core.SearchQueries(
             query_rows, sketches.values, sketches.sq_norms, own, order, offsets
         )
         points = _core.SearchPoints(
             rows=point_rows,
-            sq_offsets=self._sq_offsets,
+            sq_offsets=self.sq_offsets,
             sketch=prepared.packed,
             centers=prepared.cells.packed_centers,
             cell_radii=prepared.cells.radii,
@@ -277,7 +267,7 @@ class SketchEngine(Engine):
         for start in starts if stage is None else steps(stage, starts):
             tasks = (start, min(start + _TASKS_PER_CALL, n_tasks))
             _core.search_cells(
-                points, queries, plan, tasks, indices, sq_distances, evaluated, self._n_threads
+                points, queries, plan, tasks, indices, sq_distances, evaluated, self.n_threads
             )
         if exact and stage is not None:
             log("%.0f true distances per point", evaluated.mean())

@@ -58,14 +58,6 @@ class KnownRows:
     last: Array
 
 
-@dataclass(frozen=True)
-class SketchSettings:
-    """How to sketch, and how many candidates an approximate search should rank."""
-
-    sketcher: Sketcher
-    n_candidates: int
-
-
 def known_rows(
     X: Data, sq_offsets: Array | None, n_neighbors: int, rng: np.random.Generator, n_threads: int
 ) -> KnownRows:
@@ -125,7 +117,7 @@ def choose_settings(
     rng: np.random.Generator,
     n_threads: int,
     loss: float | None,
-) -> SketchSettings:
+) -> tuple[Sketcher, int]:
     """Choose the length of sketches for a search among the rows of `X`.
 
     Parameters
@@ -142,7 +134,9 @@ def choose_settings(
 
     Returns
     -------
-    SketchSettings
+    sketcher : Sketcher
+    n_candidates : int
+        How many candidates an approximate search should rank.
     """
     n_samples, n_features = X.shape
     n_components = min(n_features, MAX_COMPONENTS)
@@ -183,10 +177,10 @@ def choose_settings(
 
     compare = _PER_COORDINATE * n_features + _PER_POINT
     if n_samples * share * compare + fewest * evaluation < best_cost:
-        return SketchSettings(whole, min(fewest, n_samples))
+        return whole, min(fewest, n_samples)
     length, n_evaluated = best
     sketcher = Sketcher(center, np.ascontiguousarray(basis[:, :length]), whole.scale)
-    return SketchSettings(sketcher, min(max(n_evaluated, fewest), n_samples))
+    return sketcher, min(max(n_evaluated, fewest), n_samples)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from closeknit._arrays import Array
 from closeknit._threads import chunks, run_chunks
 from closeknit.neighbors.candidates import candidate_distances, nearest_of, smallest_columns
 from closeknit.neighbors.points import Data, Engine, Found
@@ -11,42 +14,37 @@ from closeknit.neighbors.points import Data, Engine, Found
 _MARGIN = 1e-12  # float64's error in ‖x‖² + ‖y‖² − 2⟨x, y⟩, relative to the norms, generously
 
 
+@dataclass(eq=False)
 class SparseEngine(Engine):
     """Squared distances by expansion select, squared distances by differences decide.
 
     Parameters
     ----------
     points : CSR matrix
+    n_threads : int
     sq_offsets : (n_samples,) array or None
         Added to the squared distance to each point.
     scale : float
         A power of two that brings the data near 1.
-    n_threads : int
     """
 
-    def __init__(
-        self,
-        points: Data,
-        sq_offsets: np.ndarray[tuple[int], np.dtype[np.float64]] | None,
-        scale: float,
-        n_threads: int,
-    ) -> None:
-        super().__init__(points, n_threads)
-        self._sq_offsets = sq_offsets
-        self._scale = scale
-        self._scaled = points.astype(np.float64) * scale
+    sq_offsets: Array | None
+    scale: float
+
+    def __post_init__(self) -> None:
+        self._scaled = self.points.astype(np.float64) * self.scale
         self._transposed = self._scaled.T.tocsr()
         self._sq_norms = np.asarray(self._scaled.power(2).sum(axis=1)).ravel()
-        if sq_offsets is not None:
-            self._sq_norms = self._sq_norms + sq_offsets * scale**2
+        if self.sq_offsets is not None:
+            self._sq_norms = self._sq_norms + self.sq_offsets * self.scale**2
 
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
     ) -> Found:
         """Find the nearest points; see `Engine.search`."""
-        n_points = self._points.shape[0]
-        rows = self._points if queries is None else queries
-        scaled = self._scaled if queries is None else queries.astype(np.float64) * self._scale
+        n_points = self.points.shape[0]
+        rows = self.points if queries is None else queries
+        scaled = self._scaled if queries is None else queries.astype(np.float64) * self.scale
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
 
@@ -66,14 +64,14 @@ class SparseEngine(Engine):
 
         # A chunk of 64 million candidates takes less than a second, as an interrupt should.
         parts = chunks(rows.shape[0], 64 * n_points)
-        run_chunks("neighbours", search_chunk, parts, self._n_threads)
+        run_chunks("neighbours", search_chunk, parts, self.n_threads)
         return indices, sq_distances
 
     def _decide(
         self,
         rows: Data,
-        estimates: np.ndarray[tuple[int, int], np.dtype[np.float64]],
-        slack: np.ndarray[tuple[int], np.dtype[np.float64]],
+        estimates: Array,
+        slack: Array,
         n_neighbors: int,
     ) -> Found:
         n_points = estimates.shape[1]
@@ -87,10 +85,10 @@ class SparseEngine(Engine):
             columns = smallest_columns(here, n_candidates)
             farthest = np.take_along_axis(here, columns, axis=1).max(axis=1)
             columns[np.isinf(np.take_along_axis(here, columns, axis=1))] = -1
-            exact = candidate_distances(rows[todo], points, columns, sq_offsets=self._sq_offsets)
+            exact = candidate_distances(rows[todo], points, columns, sq_offsets=self.sq_offsets)
             indices[todo], sq_distances[todo] = nearest_of(columns, exact, n_neighbors)
             # A point that was no candidate is at least this far; else there may be nearer ones.
-            last = sq_distances[todo, -1] * self._scale**2
+            last = sq_distances[todo, -1] * self.scale**2
             proven = (farthest - slack[todo] > last) | (n_candidates == n_points)
             todo = todo[~proven]
             n_candidates = min(n_points, 4 * n_candidates)

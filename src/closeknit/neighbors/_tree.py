@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-import numpy.typing as npt
 
 from closeknit._threads import chunks, run_chunks
 from closeknit.neighbors.candidates import candidate_distances, nearest_of
-from closeknit.neighbors.points import Engine, Found
+from closeknit.neighbors.points import Data, Engine, Found
 
 # The tree sums squares in another order than our kernel; distances this close may be ties.
 _TIE = 1.0 + 1e-12
 _ROWS = 512  # queries per chunk: well below a second
 
 
+@dataclass(eq=False)
 class TreeEngine(Engine):
     """A k-d tree, with ties at the last place resolved by index.
 
@@ -23,22 +25,17 @@ class TreeEngine(Engine):
     n_threads : int
     """
 
-    def __init__(self, points: npt.NDArray[np.floating], n_threads: int) -> None:
+    def __post_init__(self) -> None:
         from scipy.spatial import cKDTree
 
-        super().__init__(points, n_threads)
-        self._tree = cKDTree(points)
+        self._tree = cKDTree(self.points)
 
     def search(
-        self,
-        n_neighbors: int,
-        queries: npt.NDArray[np.floating] | None = None,
-        *,
-        exclude_self: bool = False,
+        self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
     ) -> Found:
         """Find the nearest points; see `Engine.search`."""
-        rows = self._points if queries is None else queries
-        points = self._points if queries is None else self._points_for(queries)
+        rows = self.points if queries is None else queries
+        points = self.points if queries is None else self._points_for(queries)
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)
         sq_distances = np.empty((rows.shape[0], n_neighbors))
         n_points = self._tree.n
@@ -63,5 +60,5 @@ class TreeEngine(Engine):
                 asked = min(n_points, 2 * asked)
 
         parts = chunks(rows.shape[0], 48 * (n_neighbors + 2), _ROWS)
-        run_chunks("neighbours", search_chunk, parts, self._n_threads)
+        run_chunks("neighbours", search_chunk, parts, self.n_threads)
         return indices, sq_distances

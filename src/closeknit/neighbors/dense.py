@@ -14,9 +14,10 @@ from closeknit._threads import effective_n_jobs
 from closeknit.neighbors._graph import check_distances
 from closeknit.neighbors._set_aside import first_equal_rows
 from closeknit.neighbors.candidates import candidate_distances
-from closeknit.neighbors.geometry import GEOMETRIES, check_metric_params
+from closeknit.neighbors.geometry import GEOMETRIES
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.points import data_scale
+from closeknit.neighbors.search import check_metric_params
 
 #: Bytes that one block of rows may take beside the result.
 BLOCK_BYTES = 2**26

@@ -93,28 +93,6 @@ GEOMETRIES: dict[str, Geometry] = {
 }
 
 
-def check_metric_params(metric: Any, params: dict[str, Any] | None) -> Any:
-    """Return the metric, by its simplest name; refuse parameters that it does not have.
-
-    Examples
-    --------
-    >>> check_metric_params("minkowski", {"p": 2}), check_metric_params("minkowski", {"p": 1})
-    ('euclidean', 'minkowski')
-    """
-    if params is not None and not isinstance(params, dict):
-        raise ValueError(f"metric_params={params!r} must be a dict, such as {{'p': 3}}, or None")
-    if not isinstance(metric, str):
-        return metric
-    if metric == "minkowski" and (params or {}) in ({}, {"p": 2}):
-        return "euclidean"
-    if params and (metric in GEOMETRIES or metric == "precomputed"):
-        raise ValueError(
-            f"metric={metric!r} has no parameters, got metric_params={params!r}; leave them out, "
-            "or choose a metric that has, such as 'minkowski' with {'p': 3}"
-        )
-    return metric
-
-
 def unknown_metric(metric: Any) -> ValueError:
     """The error about a metric that is not Euclidean in disguise."""
     return ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -75,11 +76,14 @@ class _EuclideanIndex(ABC):
 
     def _sketch_engine(self, points: Data, sq_offsets: Offsets, *how: Any) -> Engine:
         """Return a search by sketches, which outliers do not slow down."""
-        if sq_offsets is not None:
-            return SketchEngine(points, sq_offsets, *how)
         n_threads = effective_n_jobs(self.n_jobs)
+        if sq_offsets is not None:
+            return SketchEngine(points, n_threads, sq_offsets, *how)
         return set_outliers_aside(
-            points, self._scale, n_threads, lambda others: SketchEngine(others, None, *how)
+            points,
+            self._scale,
+            n_threads,
+            lambda others: SketchEngine(others, n_threads, None, *how),
         )
 
     def fit(self, X: Any) -> Self:
@@ -197,6 +201,7 @@ class _EuclideanIndex(ABC):
         return Neighbors(indices, sq_distances, self.points_.shape[0])
 
 
+@dataclass(eq=False)
 class ExactIndex(_EuclideanIndex):
     """Exact search for Euclidean distances, cosines and inner products.
 
@@ -229,38 +234,34 @@ class ExactIndex(_EuclideanIndex):
     saved_state: ClassVar[tuple[str, ...]] = ("points_",)
     _groups_duplicates = True
 
-    def __init__(
-        self,
-        metric: str = "euclidean",
-        *,
-        algorithm: str = "auto",
-        n_jobs: int | None = -1,
-        verbose: bool = False,
-    ) -> None:
-        if metric not in GEOMETRIES:
-            raise unknown_metric(metric)
-        if algorithm not in ("auto", "tree", "sketch"):
+    metric: str = "euclidean"
+    _: KW_ONLY
+    algorithm: str = "auto"
+    n_jobs: int | None = -1
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        if self.metric not in GEOMETRIES:
+            raise unknown_metric(self.metric)
+        if self.algorithm not in ("auto", "tree", "sketch"):
             raise ValueError(
-                f"algorithm={algorithm!r} is unknown; choose 'auto', 'tree' or 'sketch'"
+                f"algorithm={self.algorithm!r} is unknown; choose 'auto', 'tree' or 'sketch'"
             )
-        self.metric = metric
-        self.algorithm = algorithm
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
         n_threads = effective_n_jobs(self.n_jobs)
         if sp.issparse(points):
             log("exact search by sparse products, %d points", points.shape[0])
-            return SparseEngine(points, sq_offsets, self._scale, n_threads)
+            return SparseEngine(points, n_threads, sq_offsets, self._scale)
         few = self.algorithm == "auto" and points.shape[1] <= _TREE_FEATURES
         if (few or self.algorithm == "tree") and sq_offsets is None:
             log("exact search by a k-d tree, %d points", points.shape[0])
             return TreeEngine(points, n_threads)
         log("exact search by sketches, %d points", points.shape[0])
-        return self._sketch_engine(points, sq_offsets, None, 0, n_threads)
+        return self._sketch_engine(points, sq_offsets, None, 0)
 
 
+@dataclass(eq=False)
 class ApproximateIndex(_EuclideanIndex):
     """Approximate search to a wanted recall, for Euclidean distances, cosines, inner products.
 
@@ -298,31 +299,23 @@ class ApproximateIndex(_EuclideanIndex):
     (500, 5)
     """
 
-    recall_: float | None
-
     #: What :func:`closeknit.io.save` keeps of a fitted index.
     saved_state: ClassVar[tuple[str, ...]] = ("points_", "seed_", "built_for_", "recall_")
 
-    def __init__(
-        self,
-        metric: str = "euclidean",
-        *,
-        target_recall: float = 0.99,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        if metric not in GEOMETRIES:
-            raise unknown_metric(metric)
-        if not 0.0 < target_recall < 1.0:
+    metric: str = "euclidean"
+    _: KW_ONLY
+    target_recall: float = 0.99
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        if self.metric not in GEOMETRIES:
+            raise unknown_metric(self.metric)
+        if not 0.0 < self.target_recall < 1.0:
             raise ValueError(
-                f"target_recall={target_recall} must lie between 0 and 1; use ExactIndex for 1"
+                f"target_recall={self.target_recall} must lie between 0 and 1; use ExactIndex for 1"
             )
-        self.metric = metric
-        self.target_recall = target_recall
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any) -> Self:
         """Take the points among which to search.
@@ -336,7 +329,8 @@ class ApproximateIndex(_EuclideanIndex):
         self
         """
         self.seed_ = seed_of(self.random_state)
-        self.built_for_, self.recall_ = 0, None
+        self.built_for_ = 0
+        self.recall_: float | None = None
         return super().fit(X)
 
     def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
@@ -344,10 +338,10 @@ class ApproximateIndex(_EuclideanIndex):
         if sp.issparse(points):
             # On 20 newsgroups no sketch of up to 256 numbers told neighbours from others.
             log("sparse rows are searched exactly, %d points", n_samples)
-            return SparseEngine(points, sq_offsets, self._scale, n_threads)
+            return SparseEngine(points, n_threads, sq_offsets, self._scale)
         log("approximate search, recall %g, %d points", self.target_recall, n_samples)
-        recall, built_for = self.target_recall, self.built_for_
-        return self._sketch_engine(points, sq_offsets, recall, self.seed_, n_threads, built_for)
+        how = (self.target_recall, self.seed_, self.built_for_)
+        return self._sketch_engine(points, sq_offsets, *how)
 
     def _result(self, indices: Any, sq_distances: Any) -> Neighbors:
         self.built_for_ = getattr(self._engine, "built_for", 0)

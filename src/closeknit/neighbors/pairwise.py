@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from closeknit.neighbors.result import Neighbors
 from closeknit.progress import log, shown
 
 
+@dataclass(eq=False)
 class PairwiseIndex:
     """Exact search by `sklearn.metrics.pairwise_distances`, a few rows at a time.
 
@@ -41,18 +43,11 @@ class PairwiseIndex:
     #: What :func:`closeknit.io.save` keeps of a fitted index.
     saved_state: ClassVar[tuple[str, ...]] = ("points_", "params_")
 
-    def __init__(
-        self,
-        metric: str | Callable[..., float] = "euclidean",
-        *,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = -1,
-        verbose: bool = False,
-    ) -> None:
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    metric: str | Callable[..., float] = "euclidean"
+    _: KW_ONLY
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = -1
+    verbose: bool = False
 
     def fit(self, X: Any) -> Self:
         """Take the points among which to search.

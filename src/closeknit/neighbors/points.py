@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -54,7 +56,6 @@ def check_data(X: Any, n_features: int | None = None) -> Data:
     """
     from sklearn.utils import check_array
 
-    _refuse_anndata(X)
     check_structure(X)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
     if sp.issparse(X) and not (X.has_canonical_format and X.has_sorted_indices):
@@ -90,21 +91,11 @@ def validate_points(estimator: Any, X: Any, **options: Any) -> Any:
     """
     from sklearn.utils.validation import validate_data
 
-    _refuse_anndata(X)
     check_structure(X)
     # In C order: sums in the order of memory would give a frame of columns other bits than the same
     # array of rows.
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", **options}
     return validate_data(estimator, X, **options)
-
-
-def _refuse_anndata(X: Any) -> None:
-    """Refuse at once what NumPy would take minutes to turn into an array of objects."""
-    if hasattr(X, "obsm") and hasattr(X, "var"):
-        raise TypeError(
-            "X is an AnnData; use closeknit.io.anndata.tsne(adata), or embed and affinities "
-            "beside it, or pass a matrix such as adata.obsm['X_pca'] or adata.X"
-        )
 
 
 def data_scale(X: Data, *, refuse: bool = True) -> float:
@@ -230,6 +221,7 @@ def seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
+@dataclass(eq=False)
 class Engine(ABC):
     """Searches among Euclidean points.
 
@@ -239,14 +231,12 @@ class Engine(ABC):
     n_threads : int
     """
 
-    def __init__(self, points: Data, n_threads: int) -> None:
-        self._points = points
-        self._n_threads = n_threads
-        self._double_points: Data | None = None
+    points: Data
+    n_threads: int
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the copy that the next search can make anew."""
-        return {**self.__dict__, "_double_points": None}
+        return {name: held for name, held in vars(self).items() if name != "_double_points"}
 
     @abstractmethod
     def search(
@@ -271,8 +261,8 @@ class Engine(ABC):
 
     def _points_for(self, rows: Data) -> Data:
         """Return the points in the precision of `rows`, which is theirs or double."""
-        if rows.dtype == self._points.dtype:
-            return self._points
-        if self._double_points is None:
-            self._double_points = self._points.astype(np.float64)
-        return self._double_points
+        return self.points if rows.dtype == self.points.dtype else self._double_points
+
+    @cached_property
+    def _double_points(self) -> Data:
+        return self.points.astype(np.float64)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from closeknit.neighbors.external import EstimatorIndex
-from closeknit.neighbors.geometry import GEOMETRIES, check_metric_params
+from closeknit.neighbors.geometry import GEOMETRIES
 from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.precomputed import PrecomputedIndex
@@ -186,3 +186,25 @@ def _check_metric(metric: Any) -> None:
         raise ValueError(
             f"metric={metric!r} is unknown; choose a callable or one of {', '.join(sorted(known))}"
         )
+
+
+def check_metric_params(metric: Any, params: dict[str, Any] | None) -> Any:
+    """Return the metric, by its simplest name; refuse parameters that it does not have.
+
+    Examples
+    --------
+    >>> check_metric_params("minkowski", {"p": 2}), check_metric_params("minkowski", {"p": 1})
+    ('euclidean', 'minkowski')
+    """
+    if params is not None and not isinstance(params, dict):
+        raise ValueError(f"metric_params={params!r} must be a dict, such as {{'p': 3}}, or None")
+    if not isinstance(metric, str):
+        return metric
+    if metric == "minkowski" and (params or {}) in ({}, {"p": 2}):
+        return "euclidean"
+    if params and (metric in GEOMETRIES or metric == "precomputed"):
+        raise ValueError(
+            f"metric={metric!r} has no parameters, got metric_params={params!r}; leave them out, "
+            "or choose a metric that has, such as 'minkowski' with {'p': 3}"
+        )
+    return metric

@@ -92,7 +92,7 @@ class Attraction:
 
     def laplacian_weights(self, X: Array) -> csr_matrix:
         """w⁺ (−log K)' = −K₁ w⁺ at `X`: the weights of L⁺."""
-        if self.kernel.constant_attraction and self.kernel.width == 1.0:
+        if self.kernel.constant_attraction and self.kernel.power == self.kernel.scale:
             return self.weights
         W = self.weights
         positions = X.astype(W.data.dtype, copy=False)
