@@ -131,6 +131,38 @@ def test_no_private_attribute_of_another_station_is_read(station):
     assert not wrong
 
 
+def lines_of_code(path: Path) -> list[tuple[str, int]]:
+    """The lines of a file and their numbers, white space folded, without what may well repeat.
+
+    That is docstrings, comments, imports, lists of names, fields, and what constructors take.
+    """
+    text = path.read_text("utf-8")
+    aside: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        body = getattr(node, "body", ())
+        for part in body if isinstance(body, list) else ():
+            is_text = isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
+            is_field = isinstance(node, ast.ClassDef) and isinstance(part, ast.AnnAssign)
+            is_list = isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) == "__all__"
+            if is_text or is_field or is_list or isinstance(part, ast.Import | ast.ImportFrom):
+                aside.update(range(part.lineno, part.end_lineno + 1))
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            aside.update(range(node.lineno, node.body[0].lineno))
+    lines = enumerate((" ".join(line.split()) for line in text.splitlines()), 1)
+    code = [(line, number) for number, line in lines if number not in aside]
+    return [(line, n) for line, n in code if any(map(str.isalnum, line)) and line[0] != "#"]
+
+
+def test_no_six_lines_stand_twice():
+    places: dict[tuple[str, ...], list[str]] = {}
+    for path in FILES:
+        lines = lines_of_code(path)
+        for first in range(len(lines) - 5):
+            six = tuple(line for line, _ in lines[first : first + 6])
+            places.setdefault(six, []).append(f"{'/'.join(names_of(path))}:{lines[first][1]}")
+    assert not [found for found in places.values() if len(found) > 1]
+
+
 def test_stations_are_reachable_at_once():
     """``closeknit.minimize`` works before anything else was imported."""
     public = [name for name in ROW if not name.startswith("_")]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
@@ -65,12 +64,7 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
 
     @abstractmethod
     def _solve(
-        self,
-        sq_distances: NDArray[Any],
-        indices: NDArray[Any] | None,
-        *,
-        fitting: bool,
-        out: Array | None = None,
+        self, sq_distances: Any, indices: Any, *, fitting: bool, out: Array | None = None
     ) -> Bandwidths:
         """Turn rows of squared distances into affinities, written to `out` if that is given.
 

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit._arrays import Array
@@ -132,12 +132,7 @@ class EntropicAffinities(BaseAffinities):
     tol: float = 1e-10
 
     def _solve(
-        self,
-        sq_distances: NDArray[Any],
-        indices: NDArray[Any] | None,
-        *,
-        fitting: bool,
-        out: Array | None = None,
+        self, sq_distances: Any, indices: Any, *, fitting: bool, out: Array | None = None
     ) -> Bandwidths:
         scales, several = scales_of(self.perplexity_), isinstance(self.perplexity_, list)
         finder, order, kernel = resolve(self.method, self.order, self.kernel, self.random_state)

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closeknit import _core
 from closeknit._arrays import Array
@@ -59,12 +58,7 @@ class FixedAffinities(BaseAffinities):
     rank: int = 7
 
     def _solve(
-        self,
-        sq_distances: NDArray[Any],
-        indices: NDArray[Any] | None,
-        *,
-        fitting: bool,
-        out: Array | None = None,
+        self, sq_distances: Any, indices: Any, *, fitting: bool, out: Array | None = None
     ) -> Bandwidths:
         n = len(sq_distances)
         if self.sigma == "neighbor":
