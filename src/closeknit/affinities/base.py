@@ -73,10 +73,10 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
 
     @abstractmethod
     def _check_parameters(self, n_samples: int) -> int:
-        """Check the parameters; return how many neighbours each of so many points has."""
+        """Check the parameters; return how many neighbours each of this many points has."""
 
     def _check_neighbors(self, found: Neighbors) -> None:
-        """Complain if the neighbours that a user has brought are too few."""
+        """Raise an error if the neighbours that a user has brought are too few."""
 
     def _needs_sorted_rows(self) -> bool:
         """Whether whole rows of a distance matrix will not do."""

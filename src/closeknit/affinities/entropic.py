@@ -249,7 +249,7 @@ class EntropicAffinities(BaseAffinities):
 
 
 def _suitable(k: int) -> float:
-    """The usual perplexity, or what so many neighbours can carry."""
+    """The usual perplexity, or what this many neighbours can carry."""
     return max(1.0, min(_USUAL, k / 3.0))
 
 

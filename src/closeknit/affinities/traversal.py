@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from closeknit._arrays import Array, Integers
 
 #: Rows that follow one another on one thread. The first of a run has no predecessor and starts
-#: from its bounds, which costs about three passes once in so many rows.
+#: from its bounds, which costs about three passes once in this many rows.
 RUN_LENGTH = 1024
 
 

@@ -140,7 +140,7 @@ class BlurringMeanShift(BaseMeanShift):
         for n_iter in range(1, self.max_iter + 1):
             report("blurring", n_iter - 1, self.max_iter)
             heads = places[groups.heads]
-            with listening(None):  # many searches are no stages of their own
+            with listening(None):  # many searches are not stages of their own
                 index = fit_index(heads, "euclidean", self.neighbors, **options)
                 near = index.query(places, min(count, len(heads))).indices
             moved_to = blur(places, heads, groups.sizes, sigmas, near, threads)

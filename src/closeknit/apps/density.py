@@ -55,7 +55,7 @@ class SamplePointDensity:
 
     def search(self, places: Array) -> Integers:
         """Find the points that count at each place, the nearest first."""
-        with listening(None):  # many small searches are no stages of their own
+        with listening(None):  # many small searches are not stages of their own
             found: Integers = self.index.query(places, self.n_neighbors).indices
         return found
 

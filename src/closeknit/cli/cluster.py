@@ -175,7 +175,7 @@ def cluster_facts(labels: Any, what: str) -> list[Fact]:
 
 
 def check_number(method: Clustering, count: int | None, flag: str) -> None:
-    """Complain if a number of clusters is missing, or of no use.
+    """Raise an error if a number of clusters is missing, or of no use.
 
     Parameters
     ----------

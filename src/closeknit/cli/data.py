@@ -48,7 +48,7 @@ class DataCommand(Command):
         "CSV, TSV, Parquet, Feather, NPY, NPZ, Matrix Market, H5AD or a picture; - is stdin.",
     )
     label: list[str] | None = option(
-        "A column that is no feature, such as a class. May be repeated.", _DATA, metavar="COLUMN"
+        "A column that is not a feature, such as a class. May be repeated.", _DATA, metavar="COLUMN"
     )
     ids: str | None = option(
         "The column that names the rows.", _DATA, flags="--id", metavar="COLUMN"
@@ -69,7 +69,7 @@ class DataCommand(Command):
         default=False,
     )
     pca: int | None = option(
-        "Compute with so many principal components.", _DATA, min=1, metavar="INTEGER"
+        "Compute with this many principal components.", _DATA, min=1, metavar="INTEGER"
     )
     key: str | None = option("The array to take from an NPZ or H5AD file.", _DATA)
     missing: OnMissing = option(
@@ -97,7 +97,7 @@ class DataCommand(Command):
         return {"sep": sep, **{name: getattr(self, name) for name in names}}
 
     def read(self, least: int = 2) -> Table:
-        """Read the input, of which there must be so many rows at least."""
+        """Read the input, of which there must be this many rows at least."""
         from closeknit.io import read_table
 
         features, drop = _split(self.features) or None, _split(self.drop)
@@ -128,7 +128,7 @@ class DataCommand(Command):
         return Preparation.learned(table, self.standardize, self.pca, seed)
 
     def refuse_unprepared(self, flag: str) -> None:
-        """Complain where a saved model would be given features that are not prepared."""
+        """Refuse where a saved model would be given features that are not prepared."""
         if self.standardize or self.pca is not None:
             given = "--standardize" if self.standardize else "--pca"
             raise UsageError(
@@ -219,7 +219,7 @@ def _split(names: list[str] | None) -> list[str]:
     return [name.strip() for part in names or () for name in part.split(",") if name.strip()]
 
 
-#: How files begin that are no text, and what their names end in.
+#: How files begin that are not text, and what their names end in.
 _MAGIC = {
     b"\x93NUMPY": ".npy",
     b"PK": ".npz",

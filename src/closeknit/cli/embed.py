@@ -86,7 +86,7 @@ class Embed(AffinityCommand, DataCommand):
         "Fit on the Dask cluster of this scheduler.", metavar="ADDRESS", shown="this process"
     )
     workers: int | None = option(
-        "Fit on so many worker processes of this machine.", min=1, shown="this process"
+        "Fit on this many worker processes of this machine.", min=1, shown="this process"
     )
 
     def run(self) -> None:
@@ -146,7 +146,7 @@ class Embed(AffinityCommand, DataCommand):
             yield
 
     def _refuse(self, useless: frozenset[str], why: str) -> None:
-        """Complain about options that were given but mean nothing."""
+        """Refuse options that were given but mean nothing."""
         if useless:
             name = {"kind": "input"}.get(min(useless), min(useless)).replace("_", "-")
             raise UsageError(f"--{name} has no use here: {why}; leave it out")

@@ -116,7 +116,7 @@ def neighbors_kept(model: Any, seed: int) -> float | None:
         return None
     n, k = neighbors.indices.shape
     sample = _SAMPLE if n > _SAMPLE else None
-    with listening(None):  # the search inside is no stage of its own
+    with listening(None):  # the search inside is not a stage of its own
         return neighbor_recall(
             neighbors,
             model.embedding_,

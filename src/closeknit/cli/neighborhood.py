@@ -77,10 +77,10 @@ class PerplexityCommand(Command):
         return self.threads or -1
 
     def count(self, n_samples: int) -> int:
-        """Neighbours of each of so many points."""
+        """Neighbours of each of this many points."""
         perplexities = 30.0 if isinstance(self.perplexities, str) else self.perplexities
         largest = max(perplexities) if isinstance(perplexities, list) else perplexities
-        # In this order NaN becomes 1; to complain is left to the estimator.
+        # In this order NaN becomes 1; the estimator raises the error.
         wanted = getattr(self, "n_neighbors", None) or 3.0 * max(1.0, largest)
         return max(1, math.ceil(min(n_samples - 1, wanted)))
 

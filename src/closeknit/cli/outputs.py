@@ -52,7 +52,7 @@ class _EnoughError(Exception):
 
 
 def check_outputs(inputs: Iterable[Path], outputs: Sequence[tuple[Path | None, Any]]) -> None:
-    """Complain before any work about files that cannot, or must not, be written.
+    """Refuse, before any work, files that cannot, or must not, be written.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
 
 
 def picture_format(path: Path) -> str:
-    """Matplotlib's name of the format that a file's ending asks for, or complain."""
+    """Matplotlib's name of the format that a file's ending asks for, or raise an error."""
     name = path.suffix.lstrip(".").lower()
     known = {*new_figure((1, 1)).canvas.get_supported_filetypes(), "html"}
     if name not in known:

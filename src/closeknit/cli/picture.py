@@ -46,7 +46,7 @@ class Picture:
     def of(cls, table: Table, path: Path | None, color: str | None) -> Picture:
         """Choose the colours: those asked for, or the first label that has few values."""
         if color is not None:
-            table.column(color)  # complains if there is none
+            table.column(color)  # raises an error if there is none
             return cls(path, table, color)
         counts = {name: len(set(column.tolist())) for name, column in table.labels.items()}
         most = min(_COLORS, table.n_samples - 1)

@@ -181,7 +181,7 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         self._check_parameters()
         with shown(self.verbose):
             X = self._validate(X)
-            self._choose_repulsion(X.shape[0])  # complains before the search
+            self._choose_repulsion(X.shape[0])  # raises errors before the search
             W, self.affinity_estimator_ = self._graph(X, self._symmetric)
             training = self.training(W, X)
             objective = training.objective

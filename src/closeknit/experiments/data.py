@@ -28,7 +28,7 @@ class Points:
     image : ndarray of shape (height, width, 3) or None
         The picture whose pixels the points are.
     ring : int
-        If not 0, so many points at a time follow each other around a closed curve.
+        If not 0, this many points at a time follow each other around a closed curve.
     """
 
     name: str

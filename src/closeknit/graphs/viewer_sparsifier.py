@@ -52,8 +52,8 @@ class ViewerSparsifier(BaseSparsifier):
     alpha1, alpha2 : float, default=0.05
         Thresholds of the p-values in :func:`dip_modes`.
     min_modes, min_votes : int, default=2 and 1
-        A good viewer sees at least so many modes, and would vote to separate at least so many pairs
-        of points: the two measures of a viewer in the paper.
+        A good viewer sees at least `min_modes` modes, and votes to separate at least `min_votes`
+        pairs of points: the two measures of a viewer in the paper.
     viewer_selection : {"kmeans++", "uniform"} or array-like of int, default="kmeans++"
         How candidates are drawn: far from those drawn before, or any; or the viewers themselves.
     tails : {"exponential", "slow", "flat"}, default="exponential"

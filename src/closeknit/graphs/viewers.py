@@ -60,7 +60,7 @@ class View:
     places: Integers = field(repr=False)
 
     def is_good(self, min_modes: int = 2, min_votes: int = 1) -> bool:
-        """Whether it sees at least so many modes, and separates at least so many pairs of points.
+        """Whether it sees enough modes, and separates enough pairs of points.
 
         The report judges viewers by both.
         """

@@ -200,7 +200,7 @@ def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
 
 
 def check_csr(X: Any) -> Any:
-    """Return a CSR matrix of floats whose indices lie inside it, or complain.
+    """Return a CSR matrix of floats whose indices lie inside it, or raise an error.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def check_csr(X: Any) -> Any:
 
 
 def _check_text(path: Path, content: bytes) -> None:
-    """Complain about lines that are not the numbers that the first line promises.
+    """Refuse lines that are not the numbers that the first line promises.
 
     SciPy would read 2.8 for each of 2.8E, 2.8x and 2,8, and may crash where the file ends in one.
     """
@@ -248,7 +248,7 @@ def _check_text(path: Path, content: bytes) -> None:
 
 
 def _check_shape(path: Path, n_rows: int, n_columns: int, n_entries: int = 0) -> None:
-    """Complain about a size that only the numbers in a header speak of."""
+    """Refuse a size that only the numbers in a header speak of."""
     check_expansion(path, 8 * n_rows + 64 * n_columns + 8 * n_entries)
 
 

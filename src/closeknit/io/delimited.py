@@ -25,7 +25,7 @@ from closeknit.io.extras import require
 from closeknit.io.files import open_binary, parts_of
 from closeknit.io.table import Selection, Table, assemble, default_names
 
-#: The dialect is found from so many bytes, and from at least so many lines.
+#: The dialect is found from this many bytes, and from at least this many lines.
 _HEAD_BYTES, _HEAD_LINES = 2**18, 20
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")  # int64 has room for 18 digits
 _CODE = re.compile("0[0-9]+")  # 007 is a name
@@ -90,7 +90,7 @@ class _File:
         return replace(table, dialect=self.dialect)
 
     def _check_text(self, numeric: set[int], apart: set[str]) -> None:
-        """Complain if most columns are text: more often than not that is a misreading."""
+        """Raise an error if most columns are text: more often than not that is a misreading."""
         text = [name for i, name in enumerate(self.names) if i not in numeric and name not in apart]
         if not numeric or len(text) <= len(numeric):
             return
@@ -109,7 +109,7 @@ class _File:
     def _read_columns(self, numeric: set[int]) -> tuple[NDArray[Any], dict[str, list[str]]]:
         quoted = any(b'"' in part for part in parts_of(self.path))
         if quoted and not self._is_well_quoted():
-            self._check_rows()  # Arrow does not complain if a quote swallows several cells
+            self._check_rows()  # Arrow accepts it if a quote swallows several cells
         table = self._read_arrow(numeric, quoted)
         if table is None:
             self._check_rows()
@@ -190,7 +190,7 @@ class _File:
             raise DataError(f"line {last + 1}: {error}; check the quotes there") from error
 
     def _check_rows(self) -> None:
-        """Complain about the first row that has another number of cells than there are columns."""
+        """Refuse the first row that has another number of cells than there are columns."""
         for line, row in self._rows():
             if len(row) != len(self.names):
                 raise DataError(

@@ -20,7 +20,7 @@ from closeknit.exceptions import CloseknitError, DataError, ModelError, OutputEr
 #: What opens compressed files, by their endings.
 COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
-#: In memory a file may take so many bytes, or so many for each of its own if that is more.
+#: In memory a file may take this many bytes, or this many for each of its own if that is more.
 _FLOOR, _RATIO = 2**30, 100
 
 _WRITING_ADVICE = {
@@ -164,7 +164,7 @@ def expansion_limit(path: Path) -> int:
 
 
 def check_expansion(path: Path, size: int) -> None:
-    """Complain if what a file holds takes much more memory than the file itself.
+    """Raise an error if what a file holds takes much more memory than the file itself.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ def _in_range(indices: NDArray[Any], n: int) -> bool:
 
 
 def _check_state(cls: type, state: Mapping[str, Any]) -> None:
-    """Complain about attributes that are missing, unknown, or do not fit each other."""
+    """Refuse attributes that are missing, unknown, or do not fit each other."""
     declared = {*getattr(cls, "saved_state", ())}
     missing = declared - state.keys()
     optional = OF_SKLEARN if issubclass(cls, BaseEstimator) else ()

@@ -135,7 +135,7 @@ class Selection:
         return [*(self.features or ()), *(self.labels or ()), *ids]
 
     def apart(self, order: Sequence[str]) -> set[str]:
-        """Columns that are no features even if they hold numbers, of those in `order`."""
+        """Columns that are not features even if they hold numbers, of those in `order`."""
         if self.features is not None:
             return {*order} - {*self.features}
         ids = self.id_column(order)

@@ -134,7 +134,7 @@ def write_graph(path: str | Path, W: Any) -> None:
 
 
 def check_suffix(path: str | Path, known: Sequence[str]) -> str:
-    """Return the ending of `path`, or complain if it is not one of those known.
+    """Return the ending of `path`, or raise an error if it is not one of those known.
 
     Examples
     --------

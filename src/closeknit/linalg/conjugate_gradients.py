@@ -33,7 +33,7 @@ def conjugate_gradients(
     precondition : callable, optional
         Applies a symmetric positive definite matrix near B⁻¹.
     patience : int, optional
-        Stop after so many iterations without a smaller residual, as happens at the limit of
+        Stop after this many iterations without a smaller residual, as happens at the limit of
         rounding; None goes on.
 
     Returns

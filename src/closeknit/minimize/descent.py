@@ -165,7 +165,7 @@ class Direction(Generic[P]):
         )
 
     def after(self, n_iter: int) -> Direction[P]:
-        """Return what goes on like this one after so many iterations; most do not change."""
+        """Return what goes on like this one after this many iterations; most do not change."""
         return self
 
     def start(self, problem: P, X: Array) -> Descent[P]:

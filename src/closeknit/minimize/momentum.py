@@ -314,12 +314,12 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
             )
 
     def after(self, n_iter: int) -> SpectralMomentum:
-        """Return the same with the stiffness that it has after so many iterations."""
+        """Return the same with the stiffness that it has after this many iterations."""
         stiffness, hold = self.stiffness_at(n_iter), max(0, self.hold - n_iter)
         return replace(self, stiffness=stiffness, hold=hold)
 
     def stiffness_at(self, iteration: int) -> float:
-        """Return ε after so many iterations.
+        """Return ε after this many iterations.
 
         Examples
         --------

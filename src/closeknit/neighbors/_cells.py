@@ -41,7 +41,7 @@ class Cells:
 
 
 def count_cells(n_samples: int) -> int:
-    """How many cells to make of so many points: about 2√n."""
+    """How many cells to make of this many points: about 2√n."""
     return 1 if n_samples < _ONE_CELL else int(2 * np.sqrt(n_samples))
 
 
@@ -68,7 +68,7 @@ def make_cells(
     sample = values[np.sort(rng.choice(n_samples, min(n_samples, 48 * n_cells), replace=False))]
     centers = sample[np.sort(rng.choice(sample.shape[0], n_cells, replace=False))]
     if n_cells == 1:
-        centers = _means(sample, np.zeros(len(sample), dtype=np.int32), centers)
+        centers = sample.mean(axis=0, dtype=np.float64, keepdims=True).astype(np.float32)
         members: Integers = np.zeros(n_samples, dtype=np.int32)
     else:
         for _ in range(_ROUNDS):

@@ -87,7 +87,7 @@ class SparseEngine(Engine):
             columns[np.isinf(np.take_along_axis(here, columns, axis=1))] = -1
             exact = candidate_distances(rows[todo], points, columns, sq_offsets=self.sq_offsets)
             indices[todo], sq_distances[todo] = nearest_of(columns, exact, n_neighbors)
-            # A point that was no candidate is at least this far; else there may be nearer ones.
+            # A point that was not a candidate is at least this far; else there may be nearer ones.
             last = sq_distances[todo, -1] * self.scale**2
             proven = (farthest - slack[todo] > last) | (n_candidates == n_points)
             todo = todo[~proven]

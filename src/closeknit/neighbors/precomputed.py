@@ -34,7 +34,7 @@ class PrecomputedIndex:
         Parameters
         ----------
         X : (n_samples, n_samples) array-like or sparse matrix
-            Distances, not squared. Entries a sparse matrix does not store are no neighbours.
+            Distances, not squared. Entries a sparse matrix does not store are not neighbours.
 
         Returns
         -------

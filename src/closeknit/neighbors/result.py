@@ -218,7 +218,7 @@ class Neighbors:
         Parameters
         ----------
         distances : (n_samples, n_samples) array-like
-            Not squared; infinite ones are no neighbours. The diagonal is not looked at.
+            Not squared; infinite ones are not neighbours. The diagonal is not looked at.
         n_neighbors : int, optional
             All other points by default.
 

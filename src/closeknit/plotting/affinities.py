@@ -38,7 +38,7 @@ def plot_affinities(
     ax : matplotlib Axes, optional
         Where to draw; new axes by default.
     max_pixels : int, default=300
-        A larger matrix is shown in at most so many rows and columns of blocks, by their means.
+        A larger matrix is shown in at most this many rows and columns of blocks, by their means.
     colormap : str or Colormap, default="viridis_r"
     norm : Normalize or str, default="log"
         How affinities map to colours; affinities usually span many powers of ten.

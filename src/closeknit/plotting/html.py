@@ -91,7 +91,7 @@ def embedding_html(
     shown = [one["name"] for one in described if one["kind"] != "text"]
     if color is not None and color not in shown:
         known = ", ".join(map(repr, shown)) or "none"
-        raise ValueError(f"color={color!r} is no column with colours; choose from {known}")
+        raise ValueError(f"color={color!r} is not a column with colours; choose from {known}")
     if not 0 <= n_over <= len(Y):
         raise ValueError(f"n_over={n_over!r} must be between 0 and {len(Y)}, the number of points")
     names = [one["name"] for one in described]

@@ -30,7 +30,7 @@ def plot_path(
     ax : matplotlib Axes, optional
         Where to draw; new axes by default.
     n_maps : int, default=5
-        Maps at so many λ, evenly spread along the path; 0 for none.
+        Maps at this many λ, evenly spread along the path; 0 for none.
     y_scale : {"auto", "linear", "log"}, default="auto"
         ``"auto"`` is logarithmic for ranges over two powers of ten or more.
 

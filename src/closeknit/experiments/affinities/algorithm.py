@@ -34,7 +34,7 @@ class Counts:
         return self.steps + self.bisections
 
     def within(self, most: int) -> float:
-        """Return the share of starts from which so many iterations are enough."""
+        """Return the share of starts from which this many iterations are enough."""
         return float(np.mean(self.iterations <= most))
 
     @property

@@ -81,7 +81,7 @@ class Model:
         until: float = -np.inf,
         watch: Callable[[Any], object] | None = None,
     ) -> Result:
-        """Minimise with so many evaluations, or until the objective is as low as `until`.
+        """Minimise with this many evaluations, or until the objective is as low as `until`.
 
         Seconds are those of the processor; `watch` is called with the state of each iteration.
         """

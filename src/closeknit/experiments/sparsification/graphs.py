@@ -87,7 +87,7 @@ def votes_table(problem: Problem) -> str:
             fitted = problem.look(n_viewers, kernel)
             sparsities = sparsity_by_votes(fitted)
             votes = [votes_for(sparsities, level) for level in LEVELS]
-            # Nobody has more votes than there are viewers: from there on all edges stay.
+            # No pair has more votes than there are viewers: from there on all edges stay.
             reached = [sparsities[vote - 1] if vote <= len(sparsities) else 0.0 for vote in VOTES]
             shares = [f"{100 * share:.1f} %" for share in reached]
             rows.append([kernel, len(fitted.viewers_), *votes, *shares])

@@ -69,7 +69,7 @@ class Problem:
         return self.look()
 
     def look(self, n_viewers: int = N_VIEWERS, kernel: str = "gaussian") -> ViewerSparsifier:
-        """Let so many viewers find modes under a kernel, and vote."""
+        """Let this many viewers find modes under a kernel, and vote."""
         return ViewerSparsifier(
             n_viewers,
             kernel=kernel,
@@ -85,7 +85,7 @@ class Problem:
         return sparsity_by_votes(self.viewers)
 
     def with_fewer_votes(self, votes: int, scale: float) -> Any:
-        """The reference graph without the edges that so many viewers, or more, vote against."""
+        """The reference graph without the edges that this many viewers, or more, vote against."""
         kept = self.viewers.votes_.copy()
         kept.data = kept.data < votes
         kept.eliminate_zeros()

@@ -42,7 +42,7 @@ def embed(
     use_rep : str or None, default=None
         What to embed; see `from_anndata`.
     n_pcs : int or None, default=None
-        Use only so many columns of it.
+        Use only this many columns of it.
     neighbors_key : str or None, default=None
         Use the neighbours that ``sc.pp.neighbors`` stored under this key, such as "neighbors",
         instead of searching in `use_rep`.
@@ -137,7 +137,7 @@ def affinities(
     use_rep : str or None, default=None
         What to compute with; see `from_anndata`.
     n_pcs : int or None, default=None
-        Use only so many columns of it.
+        Use only this many columns of it.
     neighbors_key : str or None, default=None
         Use the neighbours that ``sc.pp.neighbors`` stored under this key, such as "neighbors",
         instead of searching in `use_rep`.
