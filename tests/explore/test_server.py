@@ -19,6 +19,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from closeknit.exceptions import OutputError
 from closeknit.explore import Session
 from closeknit.explore.frames import pack, unpack
 from closeknit.explore.server import serving
@@ -380,3 +381,16 @@ def test_asyncio_is_left_alone():
             return (await httpx.AsyncClient().get(address)).status_code
 
     assert asyncio.run(inside()) == 303
+
+
+def test_a_server_that_cannot_start_is_told(monkeypatch):
+    """Old versions of uvicorn fail only in the thread that runs it, which was waited for."""
+    import uvicorn
+
+    async def fail(self, sockets=None):
+        raise KeyError("websockets-sansio")
+
+    monkeypatch.setattr(uvicorn.Server, "serve", fail)
+    session = Session(Table(np.zeros((20, 2)), ("a", "b")))
+    with pytest.raises(OutputError, match="did not start on .*KeyError"), serving(session):
+        pass

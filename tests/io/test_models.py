@@ -7,6 +7,8 @@ import dataclasses
 import io
 import json
 import pickle
+import sys
+import threading
 import zipfile
 
 import numpy as np
@@ -759,3 +761,26 @@ def test_other_files(tmp_path):
     refuses(tmp_path / "a.npz", "has no model.json")
     refuses(pack(tmp_path / "m", {"model.json": "[1, 2]"}), "not a model that closeknit saved")
     refuses(pack(tmp_path / "m", {"model.json": "{"}), "damaged")
+
+
+def test_classes_are_found_while_other_threads_import():
+    done = threading.Event()
+
+    def change():
+        while not done.is_set():
+            for number in range(100):
+                sys.modules[f"no_module_{number}"] = sys
+            for number in range(100):
+                del sys.modules[f"no_module_{number}"]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(20):
+            assert saveable.__wrapped__() == saveable()
+    finally:
+        done.set()
+        thread.join()
+        sys.setswitchinterval(interval)

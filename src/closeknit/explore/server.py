@@ -239,12 +239,28 @@ def serving(session: Session, host: str = "127.0.0.1", port: int = 0) -> Iterato
     Yields
     ------
     str
+
+    Raises
+    ------
+    OutputError
+        If the server does not start.
     """
     server, listening, address = _make(session, host, port)
-    thread = Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            asyncio.run(server.serve(sockets=[listening]))
+        except BaseException as error:  # SystemExit, too, by which uvicorn gives up
+            failures.append(error)
+
+    thread = Thread(target=run, daemon=True)
     thread.start()
     try:
         while not server.started:
+            if not thread.is_alive():
+                reason = repr(failures[0]) if failures else "it ended at once"
+                raise OutputError(f"the server did not start on {host}: {reason}; update uvicorn")
             time.sleep(0.01)
         yield address
     finally:

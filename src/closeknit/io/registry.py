@@ -38,8 +38,9 @@ def saveable() -> Mapping[str, type]:
     for station in _STATIONS:
         package = import_module(f"closeknit.{station}")
         inside = f"{package.__name__}."
-        modules = [module for name, module in sys.modules.items() if name.startswith(inside)]
-        for value in (value for module in modules for value in vars(module).values()):
+        # Copies, because other threads may be importing.
+        modules = [each for name, each in sys.modules.copy().items() if name.startswith(inside)]
+        for value in (value for module in modules for value in vars(module).copy().values()):
             if not isinstance(value, type) or not value.__module__.startswith(inside):
                 continue
             public = value.__name__ in package.__all__

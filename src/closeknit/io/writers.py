@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -125,7 +126,9 @@ def write_graph(path: str | Path, W: Any) -> None:
     graph = sparse.csr_matrix(W)
     with replacing(path) as file:
         if suffix == ".npz":
-            sparse.save_npz(file, graph)
+            parts = {name: getattr(graph, name) for name in ("indices", "indptr", "data")}
+            parts |= {"format": np.array(b"csr"), "shape": np.array(graph.shape)}
+            _write_arrays(file, parts, ZIP_DEFLATED)
             return
         from scipy.io import mmwrite
 
@@ -222,7 +225,15 @@ def _write_npz(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -
     if taken:
         raise ValueError(f"an NPZ file has another use for the name {min(taken)!r}; rename it")
     with replacing(path) as file:
-        np.savez(file, X=X, feature_names=np.array(names), **named)  # type: ignore[arg-type]
+        _write_arrays(file, {"X": X, "feature_names": np.array(names), **named}, ZIP_STORED)
+
+
+def _write_arrays(file: BinaryIO, arrays: Columns, compression: int) -> None:
+    """Write an NPZ file. NumPy 1 does not close one that a full disk has cut off."""
+    with ZipFile(file, "w", compression) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def _plain(column: NDArray[Any]) -> NDArray[Any]:
