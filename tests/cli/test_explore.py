@@ -58,6 +58,7 @@ def test_another_address_is_warned_of(closeknit, flowers):
         (["missing.csv"], "there is no such file"),
         (["flowers.csv", "--perplexity", "10,20"], "has one perplexity"),
         (["flowers.csv", "--perplexity", "0.5"], "must lie between"),
+        (["flowers.csv", "--no-open", "--host", ""], "is no address; use 127.0.0.1"),
     ],
 )
 def test_errors_are_one_line(in_process, flowers, arguments, saying):

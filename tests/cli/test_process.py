@@ -68,6 +68,22 @@ def test_with_stdout_closed_files_are_written(closeknit, flowers):
     assert "flowers-tsne.csv" in closeknit.files()
 
 
+@posix
+def test_with_stdout_closed_a_table_for_it_is_an_error(closeknit, flowers):
+    done = shell(closeknit, ">&-", "embed", flowers, "-o", "-", "--max-iter", 2)
+    assert done.returncode == 1
+    assert done.stderr == "closeknit: cannot write to stdout: it is closed; name a file\n"
+
+
+@posix
+def test_links_that_lead_back_to_themselves(closeknit, flowers):
+    for name, target in (("one.csv", "two.csv"), ("two.csv", "one.csv")):
+        (closeknit.folder / name).symlink_to(target)
+    closeknit("embed", flowers, "-o", "one.csv").fails(1, saying="leads back to itself, remove it")
+    closeknit("embed", "one.csv").fails(1, saying="leads back to itself; check the path")
+    assert (closeknit.folder / "one.csv").is_symlink()
+
+
 @pytest.mark.parametrize("name", ["closeknit.cli.app", "typer", "sklearn.base", "scipy.sparse"])
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_an_interrupt_during_imports_is_one_line(closeknit, flowers, name, wrapped):

@@ -366,7 +366,7 @@ def test_a_port_that_is_taken_is_one_line(site):
     from closeknit.exceptions import OutputError
 
     with (
-        pytest.raises(OutputError, match="choose another port"),
+        pytest.raises(OutputError, match="choose another address or port"),
         serving(site.session, port=site.port),
     ):
         pass
@@ -392,5 +392,5 @@ def test_a_server_that_cannot_start_is_told(monkeypatch):
 
     monkeypatch.setattr(uvicorn.Server, "serve", fail)
     session = Session(Table(np.zeros((20, 2)), ("a", "b")))
-    with pytest.raises(OutputError, match="did not start on .*KeyError"), serving(session):
+    with pytest.raises(OutputError, match=r"did not start on .*KeyError"), serving(session):
         pass

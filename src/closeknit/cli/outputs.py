@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from closeknit.cli.command import option
 from closeknit.cli.errors import UsageError
+from closeknit.exceptions import OutputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,11 +65,15 @@ def check_outputs(inputs: Iterable[Path], outputs: Sequence[tuple[Path | None, A
     from closeknit.io.files import replacing
     from closeknit.io.writers import check_suffix
 
-    seen = {path.resolve(): "the input" for path in inputs if str(path) != "-"}
+    seen = {os.path.realpath(path): "the input" for path in inputs if str(path) != "-"}
     for path, suffixes in outputs:
-        if path is None or (suffixes is not None and str(path) == "-"):
+        if path is None:
             continue
-        place = path.resolve()
+        if suffixes is not None and str(path) == "-":
+            if sys.__stdout__ is None:
+                raise OutputError("cannot write to stdout: it is closed; name a file")
+            continue
+        place = os.path.realpath(path)
         if place in seen:
             raise UsageError(f"{path} would overwrite {seen[place]}; choose another file")
         seen[place] = "another output"

@@ -157,6 +157,8 @@ async def _read(socket: Any, channel: Channel, requests: asyncio.Queue[Any]) -> 
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    if not host:  # to the system that would be every address of this machine
+        raise OutputError("host='' is no address; use 127.0.0.1, or 0.0.0.0 for all of them")
     found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -164,7 +166,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         found.close()
         raise OutputError(
-            f"cannot serve on {host}:{port}: {error.strerror}; choose another port"
+            f"cannot serve on {host}:{port}: {error.strerror}; choose another address or port"
         ) from None
     return found
 

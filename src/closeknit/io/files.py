@@ -34,6 +34,7 @@ _WRITING_ADVICE = {
     errno.EDQUOT: "free some space",
     errno.EFBIG: "raise the limit on the size of files",
     errno.ENAMETOOLONG: "shorten the name",
+    errno.ELOOP: "the link leads back to itself, remove it",
 }
 _READING_ADVICE = {
     errno.ENOENT: "there is no such file; check the path",
@@ -41,6 +42,7 @@ _READING_ADVICE = {
     errno.EISDIR: "it is a folder; give the path of a file in it",
     errno.EACCES: "you may not read it; change its permissions",
     errno.EPERM: "you may not read it; change its permissions",
+    errno.ELOOP: "it is a link that leads back to itself; check the path",
 }
 
 
@@ -89,6 +91,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield file
             return
         target = Path(os.path.realpath(target))
+        if target.is_symlink():  # which leads back to itself
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         # A name of its own for every call: other processes and threads may write to `path`, too.
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
         try:
