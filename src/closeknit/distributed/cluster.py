@@ -43,9 +43,9 @@ class Folder:
         """Where an array is."""
         return self.path / f"{name}.npy"
 
-    def save(self, name: str, array: NDArray[Any]) -> None:
-        """Write an array."""
-        with replacing(self.file(name)) as file:
+    def save(self, name: str, array: NDArray[Any], *, durable: bool = False) -> None:
+        """Write an array, which a crash of the machine need not leave behind unless `durable`."""
+        with replacing(self.file(name), durable=durable) as file:
             np.save(file, np.ascontiguousarray(array), allow_pickle=False)
 
     def load(self, name: str, *, mapped: bool = False) -> NDArray[Any]:

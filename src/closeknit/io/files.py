@@ -47,7 +47,7 @@ _READING_ADVICE = {
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[BinaryIO]:
     """Open a file beside `path` that takes its place only when the block has succeeded.
 
     Whatever ends the block early, an error, a full disk or Ctrl-C, leaves nothing behind and what
@@ -59,6 +59,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     path : str or path
         A link is followed. Something that is not a file, such as ``/dev/stdout``, is written to
         directly.
+    durable : bool, default=True
+        Whether to wait until the file is on the disk, where a crash of the machine leaves it.
 
     Yields
     ------
@@ -101,7 +103,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with temporary.open("x+b") as file:
                 yield file
                 file.flush()
-                os.fsync(file.fileno())  # a full disk may show only here
+                if durable:
+                    os.fsync(file.fileno())  # a full disk may show only here
             if target.exists():
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             temporary.replace(target)
