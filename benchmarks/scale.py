@@ -1,7 +1,7 @@
 """What a larger cluster would take: a simulation of the task graph with measured constants.
 
 ``python benchmarks/scale.py`` prints the table of docs/scale.md. Durations per point are those
-that ``benchmarks/cluster.py`` printed for 100,000 points on two workers (`MEASURED`). Tasks start
+that ``benchmarks/distributed.py`` printed for 100,000 points on two workers (`MEASURED`). Tasks start
 when the scheduler has handed them out, one after the other, and a slot is free; what they need is
 sent before they start. Transfers share the network of the process that sends or receives them.
 """
@@ -12,7 +12,7 @@ import heapq
 from dataclasses import dataclass
 
 #: Core seconds per million points, two workers × seconds of the stage × 10; the last two are those
-#: of ``benchmarks/cluster.py 200000 --parts``, × 5.
+#: of ``benchmarks/distributed.py 200000 --parts``, × 5.
 MEASURED = {
     "neighbours": 610.0,
     "exact scan": 160.0,

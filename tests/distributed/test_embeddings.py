@@ -7,10 +7,12 @@ da = pytest.importorskip("dask.array")
 
 import closeknit as ck  # noqa: E402
 import closeknit.distributed as ckd  # noqa: E402
+from closeknit.distributed import objective, parts  # noqa: E402
 from closeknit.progress import listening  # noqa: E402
 from closeknit.quality import neighbor_recall  # noqa: E402
 
 QUIET = pytest.mark.filterwarnings("ignore::closeknit.exceptions.CloseknitWarning")
+MODELS = ("TSNE", "SymmetricSNE", "ElasticEmbedding")
 SHORT = {"exaggeration": ((12, 10), (3, 10)), "max_iter": 20, "tol": 0.0}
 
 
@@ -28,16 +30,37 @@ def test_a_map_is_as_good_as_that_of_one_machine(inside, points):
     assert many.affinity_estimator_.recall_ >= 0.99
 
 
+@pytest.mark.parametrize("name", [*MODELS, "EntropicAffinities", "LaplacianEigenmaps"])
+def test_parameters_have_the_defaults_of_one_machine(name):
+    many, one = (getattr(home, name)().get_params() for home in (ckd, ck))
+    assert {key: many[key] for key in one} == one
+
+
 @QUIET
-@pytest.mark.parametrize(("name", "lam"), [("SymmetricSNE", 1.0), ("ElasticEmbedding", 10.0)])
-def test_other_models_reach_the_objective_of_one_machine(inside, points, name, lam):
+@pytest.mark.parametrize("name", ["SymmetricSNE", "ElasticEmbedding"])
+def test_other_models_reach_the_objective_of_one_machine(inside, points, name):
+    """The elastic embedding finds its λ, too."""
     X = points[:500]
-    many = getattr(ckd, name)(perplexity=10, random_state=0, max_iter=200, lam=lam).fit(X)
-    one = getattr(ck, name)(
-        perplexity=10, random_state=0, max_iter=200, lam=lam, repulsion="grid"
-    ).fit(X)
+    many = getattr(ckd, name)(perplexity=10, random_state=0, max_iter=200).fit(X)
+    one = getattr(ck, name)(perplexity=10, random_state=0, max_iter=200, repulsion="grid").fit(X)
+    assert many.lam_ == pytest.approx(one.lam_, rel=0.01)
+    assert len(many.path_.results) == len(one.path_.results)
     assert many.embedding_.compute().shape == (500, 2)
     assert many.objective_ == pytest.approx(one.objective_, rel=0.03)
+
+
+@QUIET
+def test_numbering_points_by_their_place_changes_nothing_that_matters(inside, points, monkeypatch):
+    """Also when a fit goes on later, with parts that were numbered for the one before."""
+    settings = {"perplexity": 10, "random_state": 0, **SHORT}
+    one = ckd.TSNE(**settings).fit(points[:600])
+    monkeypatch.setattr(objective, "MANY_POINTS", 100)
+    monkeypatch.setattr(parts, "_LEAST", 100)
+    many = ckd.TSNE(**settings).fit(points[:600])
+    assert many.kl_divergence_ == pytest.approx(one.kl_divergence_, rel=1e-3)
+    assert many.optimize(20).kl_divergence_ == pytest.approx(
+        one.optimize(20).kl_divergence_, rel=0.01
+    )
 
 
 @QUIET

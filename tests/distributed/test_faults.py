@@ -6,7 +6,7 @@ import pytest
 distributed = pytest.importorskip("distributed")
 
 import closeknit.distributed as ckd  # noqa: E402
-from closeknit.distributed import objective  # noqa: E402
+from closeknit.distributed import objective, parts  # noqa: E402
 from closeknit.exceptions import ClusterError  # noqa: E402
 from closeknit.progress import listening  # noqa: E402
 
@@ -25,9 +25,10 @@ def fit(X, **options):
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_parts():
-    """Several tasks per evaluation, although there are few points."""
+    """Several tasks per evaluation, and points numbered anew, although there are few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(objective, "_PART", 100)
+        patch.setattr(parts, "_LEAST", 100)
+        patch.setattr(objective, "MANY_POINTS", 100)
         yield
 
 

@@ -27,12 +27,8 @@ from closeknit.io.extras import require
 require("distributed", "distributed", "closeknit.distributed needs dask.distributed")
 
 from closeknit.distributed.affinities import EntropicAffinities
-from closeknit.distributed.embeddings import (
-    TSNE,
-    ElasticEmbedding,
-    LaplacianEigenmaps,
-    SymmetricSNE,
-)
+from closeknit.distributed.eigenmaps import LaplacianEigenmaps
+from closeknit.distributed.embeddings import TSNE, ElasticEmbedding, SymmetricSNE
 from closeknit.distributed.graph import ShardedGraph
 from closeknit.distributed.neighbors import ShardedNeighbors, find_neighbors
 

@@ -46,7 +46,7 @@ class EntropicAffinities(affinities.EntropicAffinities):
     target_recall : float, default=0.99
         Share of true neighbours to be found.
     cell_size : int, default=65536
-        Rows that a task searches among, about.
+        Rows that a task searches for, about.
     folder : str, path or None, default=None
         Where the arrays are kept, seen by all workers; None is a temporary folder, which is removed
         when this estimator and its arrays are gone.

@@ -104,7 +104,8 @@ def _candidates(queries: NDArray[Any], points: NDArray[Any], k: int) -> NDArray[
     """Return the rows that products say are the nearest to each query."""
     middle = points.mean(axis=0, dtype=np.float64)
     at = queries - middle
-    best, near = np.empty((len(at), 0)), np.empty((len(at), 0), dtype=np.intp)
+    best: Array = np.empty((len(at), 0))
+    near: NDArray[np.intp] = np.empty((len(at), 0), dtype=np.intp)
     for rows in chunks(len(points), 16 * len(at)):
         others = points[rows] - middle
         with single_threaded_blas():
@@ -113,7 +114,8 @@ def _candidates(queries: NDArray[Any], points: NDArray[Any], k: int) -> NDArray[
         best, near = np.hstack([best, gaps]), np.hstack([near, number])
         if best.shape[1] > k:
             kept = np.argpartition(best, k - 1, axis=1)[:, :k]
-            best, near = (np.take_along_axis(each, kept, axis=1) for each in (best, near))
+            best = np.take_along_axis(best, kept, axis=1)
+            near = np.take_along_axis(near, kept, axis=1)
     return near
 
 

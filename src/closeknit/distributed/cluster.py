@@ -15,6 +15,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +89,6 @@ class Cluster:
 
     client: Any
     folder: Folder
-    #: The parts of a graph that workers hold in memory: which, on which workers, and their futures.
-    loaded: tuple[Any, ...] | None = field(default=None, repr=False)
     _owner: Any = field(default=None, repr=False)
 
     @classmethod
@@ -196,6 +195,19 @@ class Cluster:
         """Whether there is no scheduler any more."""
         return self.client.status != "running" or self.client.scheduler is None
 
+    def send(self, objects: Sequence[Any]) -> list[Any]:
+        """Hand objects to some worker each, from which the others take them."""
+        return list(self.client.scatter(list(objects), hash=False, direct=self._direct))
+
+    @cached_property
+    def _direct(self) -> bool:
+        """Whether this process reaches the workers by itself, not only through the scheduler."""
+        try:
+            self.client.scatter(0, hash=False, direct=True)
+        except (OSError, TimeoutError):
+            return False
+        return True
+
     def repeat(self, stage: str, ask: Callable[[], list[Any]]) -> Any:
         """Compute what depends on arrays that were sent, again if these were lost on the way."""
         from distributed import CancelledError
@@ -204,7 +216,7 @@ class Cluster:
             futures: list[Any] = []
             try:
                 futures = ask()
-                return self.client.gather(futures)
+                return self.client.gather(futures, direct=self._direct)
             except (CancelledError, OSError, TimeoutError) as error:
                 if self.is_lost() or attempt == _ATTEMPTS - 1:
                     raise self.explain(error, stage, "an evaluation") from error

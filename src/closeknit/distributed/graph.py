@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from closeknit.distributed.cluster import Folder
 from closeknit.io.extras import require
 from closeknit.io.files import replacing
 
-__all__ = ["ShardedGraph", "load_rows", "save_rows"]
+__all__ = ["ShardedGraph", "load_rows", "map_rows", "save_rows"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class ShardedGraph:
     blocks: Blocks
     name: str
     total: float
+    #: What objectives on this graph share.
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -99,23 +101,19 @@ def load_rows(folder: Folder, name: str, n_columns: int) -> csr_matrix:
     return csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_columns), copy=False)
 
 
+def map_rows(folder: Folder, name: str, n_columns: int) -> csr_matrix:
+    """Map a matrix of which only some rows are wanted."""
+    indptr, indices, data = (
+        folder.load(f"{name}-{part}", mapped=True) for part in ("indptr", "indices", "data")
+    )
+    return csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_columns), copy=False)
+
+
 def _some_rows(
     folder: Folder, item: tuple[int, NDArray[np.int64]], name: str, n_columns: int
 ) -> csr_matrix:
     block, rows = item
-    indptr, indices, data = (
-        folder.load(f"{name}-{block}-{part}", mapped=True) for part in ("indptr", "indices", "data")
-    )
-    stored = [slice(int(indptr[row]), int(indptr[row + 1])) for row in rows]
-    ends = np.cumsum([0, *(one.stop - one.start for one in stored)])
-    return csr_matrix(
-        (
-            np.concatenate([data[one] for one in stored]),
-            np.concatenate([indices[one] for one in stored]),
-            ends,
-        ),
-        shape=(len(rows), n_columns),
-    )
+    return map_rows(folder, f"{name}-{block}", n_columns)[rows]
 
 
 def _write_shard(

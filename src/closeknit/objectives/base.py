@@ -116,7 +116,7 @@ class Attraction:
 
 
 #: Points from which on memory is far enough away for their numbering to matter.
-_MANY = 20_000
+MANY_POINTS = 20_000
 
 
 class Objective(ABC):
@@ -222,7 +222,7 @@ class Objective(ABC):
             nothing is done.
         """
         if (
-            len(X) < _MANY
+            len(X) < MANY_POINTS
             or X.shape[1] > 3
             or self.repulsion.is_weighted
             or not np.isfinite(X.sum())

@@ -67,7 +67,7 @@ class SharedSums:
         plan, x = self.plan, X[:, 0]
         reach = plan.kernel.radius if isinstance(plan.kernel, TaperedKernel) else 0.0
         near = np.flatnonzero((x >= low - reach) & (x <= high + reach))
-        points = X[near]
+        points = X[near].astype(np.float64, copy=False)
         inside = np.flatnonzero((points[:, 0] >= low) & (points[:, 0] < high))
         own = points[inside]
         grid = _core.Grid(*plan.box.arguments())
