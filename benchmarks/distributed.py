@@ -1,7 +1,7 @@
 """A Dask cluster on this machine beside one process: seconds, memory, bytes per iteration.
 
-Run ``python benchmarks/distributed.py`` for all, or give numbers of points; ``--max-iter`` is that of
-the last stage. Both sides use the same cores: one process with a thread on each, or workers of one
+Run ``python benchmarks/distributed.py`` for all, or give numbers of points; ``--max-iter`` is that
+of the last stage. Both sides use the same cores: one process with a thread on each, or workers of one
 thread each, whose memory is limited.
 """
 
@@ -15,12 +15,12 @@ import sys
 import time
 from pathlib import Path
 
-# This file bears the name of a library, which must be found first.
-sys.path = [path for path in sys.path if Path(path).resolve() != Path(__file__).resolve().parent]
-
 import numpy as np
 
 from closeknit.progress import listening
+
+# This file bears the name of a library, which must be found first.
+sys.path = [path for path in sys.path if Path(path).resolve() != Path(__file__).resolve().parent]
 
 MEMORY = 2 * 2**30  # of each worker
 

@@ -1,8 +1,8 @@
 """What a larger cluster would take: a simulation of the task graph with measured constants.
 
 ``python benchmarks/scale.py`` prints the table of docs/scale.md. Durations per point are those
-that ``benchmarks/distributed.py`` printed for 100,000 points on two workers (`MEASURED`). Tasks start
-when the scheduler has handed them out, one after the other, and a slot is free; what they need is
+that ``benchmarks/distributed.py`` printed for 100,000 points on two workers (`MEASURED`). Tasks
+start when the scheduler has handed them out, one after the other, and a slot is free; what they need is
 sent before they start. Transfers share the network of the process that sends or receives them.
 """
 
