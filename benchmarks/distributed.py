@@ -1,8 +1,8 @@
 """A Dask cluster on this machine beside one process: seconds, memory, bytes per iteration.
 
 Run ``python benchmarks/distributed.py`` for all, or give numbers of points; ``--max-iter`` is that
-of the last stage. Both sides use the same cores: one process with a thread on each, or workers of one
-thread each, whose memory is limited.
+of the last stage. Both sides use the same cores: one process with a thread on each, or workers of
+one thread each, whose memory is limited.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 ``python benchmarks/scale.py`` prints the table of docs/scale.md. Durations per point are those
 that ``benchmarks/distributed.py`` printed for 100,000 points on two workers (`MEASURED`). Tasks
-start when the scheduler has handed them out, one after the other, and a slot is free; what they need is
-sent before they start. Transfers share the network of the process that sends or receives them.
+start when the scheduler has handed them out, one after the other, and a slot is free; what they
+need is sent before they start. Transfers share the network of the process that sends or receives
+them.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from closeknit.plotting import plot_embedding
 from closeknit.plotting._categories import MISSING, PALETTE
 from closeknit.plotting._names import Names
-from closeknit.plotting._points import _disc, _mean_colors
+from closeknit.plotting._points import Canvas, _disc
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -294,7 +294,8 @@ def test_pixels_count_points_and_average_their_colours():
     """Against a loop over the points."""
     rng = np.random.default_rng(0)
     Y, colors = rng.uniform(0, 1, (500, 2)), rng.uniform(0, 1, (500, 3))
-    counts, mean = _mean_colors(Y, colors, (0.0, 1.0, 0.0, 2.0), (6, 4), _disc(0.0))
+    canvas = Canvas((0.0, 1.0, 0.0, 2.0), (6, 4), 0.0)
+    counts, mean = canvas.mean_colors(canvas.count(Y, colors))
     for row in range(6):
         for column in range(4):
             here = (np.floor(Y[:, 0] * 4) == column) & (np.floor(Y[:, 1] / 2 * 6) == row)

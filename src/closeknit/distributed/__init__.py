@@ -31,6 +31,8 @@ from closeknit.distributed.eigenmaps import LaplacianEigenmaps
 from closeknit.distributed.embeddings import TSNE, ElasticEmbedding, SymmetricSNE
 from closeknit.distributed.graph import ShardedGraph
 from closeknit.distributed.neighbors import ShardedNeighbors, find_neighbors
+from closeknit.distributed.picture import plot_embedding
+from closeknit.distributed.tables import read, write_map
 
 __all__ = [
     "TSNE",
@@ -41,4 +43,7 @@ __all__ = [
     "ShardedNeighbors",
     "SymmetricSNE",
     "find_neighbors",
+    "plot_embedding",
+    "read",
+    "write_map",
 ]

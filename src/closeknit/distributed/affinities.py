@@ -11,17 +11,15 @@ from scipy.sparse import csr_matrix
 from sklearn import config_context
 
 from closeknit import affinities
+from closeknit._arrays import Array, Integers
 from closeknit.affinities import Regression, RowProblem, Status, scales_of, to_csr, warn_of_rows
 from closeknit.distributed.blocks import Blocks, store_blocks
 from closeknit.distributed.cluster import Cluster, Folder
 from closeknit.distributed.graph import ShardedGraph, load_rows, save_rows
 from closeknit.distributed.neighbors import ShardedIndex, check_metric, search
 from closeknit.graphs import mean_of
-from closeknit.linalg import Array
 from closeknit.neighbors import seed_of
 from closeknit.progress import log, shown
-
-__all__ = ["EntropicAffinities", "symmetrize"]
 
 #: What `Regression` looks at of all rows.
 _N_FIT = Regression().n_fit
@@ -46,7 +44,7 @@ class EntropicAffinities(affinities.EntropicAffinities):
     target_recall : float, default=0.99
         Share of true neighbours to be found.
     cell_size : int, default=65536
-        Rows that a task searches for, about.
+        Rows that a task searches for, about and at most.
     folder : str, path or None, default=None
         Where the arrays are kept, seen by all workers; None is a temporary folder, which is removed
         when this estimator and its arrays are gone.
@@ -167,14 +165,14 @@ class EntropicAffinities(affinities.EntropicAffinities):
             raise ValueError("n_neighbors=None would compare all pairs; give a number or 'auto'")
 
 
-def _distances_of(folder: Folder, item: tuple[int, NDArray[np.int64]]) -> Array:
+def _distances_of(folder: Folder, item: tuple[int, Integers]) -> Array:
     block, rows = item
     return np.array(folder.load(f"points-sq_distances-{block}", mapped=True)[rows])
 
 
 def _solve_block(
-    folder: Folder, block: int, estimator: EntropicAffinities, starts: NDArray[np.int64]
-) -> NDArray[np.int64]:
+    folder: Folder, block: int, estimator: EntropicAffinities, starts: Integers
+) -> Integers:
     """Solve the rows of a block; sort their affinities by the block that the other end is in."""
     indices = folder.load(f"points-indices-{block}")
     solved = estimator.solve_rows(indices, folder.load(f"points-sq_distances-{block}"))
@@ -217,7 +215,7 @@ def symmetrize(P: ShardedGraph) -> ShardedGraph:
     return ShardedGraph(blocks, "graph", noted["total"])
 
 
-def _merge_halves(folder: Folder, block: int, starts: NDArray[np.int64]) -> float:
+def _merge_halves(folder: Folder, block: int, starts: Integers) -> float:
     """Add to the rows of a block what the others have of them, and return their sum."""
     P = load_rows(folder, f"rows-{block}", int(starts[-1]))
     parts: list[tuple[NDArray[Any], ...]] = []

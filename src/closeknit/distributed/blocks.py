@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from closeknit._arrays import Integers
 from closeknit.distributed.cluster import Cluster, Folder
 from closeknit.exceptions import DataError
+from closeknit.io import Table
 from closeknit.neighbors import GEOMETRIES, check_data
 from closeknit.progress import report
-
-__all__ = ["Blocks", "store_blocks", "take_rows"]
 
 #: Most bytes and rows of a block.
 _BYTES, _ROWS = 2**28, 2**17
@@ -43,7 +43,7 @@ class Blocks:
     name: str = "points"
 
     @cached_property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Integers:
         """The number of each block's first row, and that of all rows."""
         return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
 
@@ -71,17 +71,17 @@ class Blocks:
         """The rows of a block among all rows."""
         return slice(int(self.starts[block]), int(self.starts[block + 1]))
 
-    def sample(self, size: int, seed: int) -> list[NDArray[np.int64]]:
+    def sample(self, size: int, seed: int) -> list[Integers]:
         """Draw rows, as numbers within each block."""
         rng = np.random.default_rng(seed)
         return self.split(np.sort(rng.choice(self.n_samples, size, replace=False)))
 
-    def at_equal_strides(self, size: int) -> list[NDArray[np.int64]]:
+    def at_equal_strides(self, size: int) -> list[Integers]:
         """Choose rows as the regression of :class:`closeknit.affinities.Regression` does."""
         size = min(size, self.n_samples)
         return self.split(np.arange(size) * self.n_samples // size)
 
-    def split(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    def split(self, rows: Integers) -> list[Integers]:
         """Turn ascending numbers of rows into numbers within each block."""
         cuts = np.searchsorted(rows, self.starts)
         ends = zip(cuts, cuts[1:], self.starts, strict=False)
@@ -104,7 +104,12 @@ class Blocks:
         return joined
 
 
-def take_rows(folder: Folder, item: tuple[int, NDArray[np.int64]], name: str) -> NDArray[Any]:
+def most_rows(n_features: int, itemsize: int) -> int:
+    """Rows that a block has at most."""
+    return max(1, min(_ROWS, _BYTES // max(1, itemsize * n_features)))
+
+
+def take_rows(folder: Folder, item: tuple[int, Integers], name: str) -> NDArray[Any]:
     """Return some rows of a block."""
     block, rows = item
     return np.array(folder.load(f"{name}-{block}", mapped=True)[rows])
@@ -118,7 +123,7 @@ def store_blocks(
     Parameters
     ----------
     cluster : Cluster
-    X : dask array or array-like of shape (n_samples, n_features)
+    X : dask array, array-like of shape (n_samples, n_features), or Table
         Dense. A Dask array is cut anew only if its chunks are too large or too many.
     metric : str, default="euclidean"
         Rows are turned into points whose Euclidean distances are those of the metric.
@@ -136,6 +141,8 @@ def store_blocks(
     noted = cluster.folder.noted(name)
     if noted is not None:
         return Blocks(cluster, tuple(noted["lengths"]), noted["n_features"], name)
+    if isinstance(X, Table):
+        X = X.X
     if hasattr(X, "to_dask_array"):
         X = X.to_dask_array(lengths=True)
     if hasattr(X, "dask"):
@@ -161,7 +168,7 @@ def _store_dask(cluster: Cluster, X: Any, metric: str, name: str) -> list[int]:
         raise ValueError(
             f"block {unknown[0]} has an unknown number of rows; call X.compute_chunk_sizes() first"
         )
-    most = max(1, min(_ROWS, _BYTES // max(1, X.dtype.itemsize * X.shape[1])))
+    most = most_rows(X.shape[1], X.dtype.itemsize)
     too_many = len(X.chunks[0]) > 16 + 4 * -(-X.shape[0] // most)
     if len(X.chunks[1]) > 1 or max(X.chunks[0]) > most or too_many:
         X = X.rechunk({0: most, 1: -1})
@@ -187,8 +194,8 @@ def _close_gaps(folder: Folder, lengths: list[int], name: str) -> list[int]:
 
 
 def _store_array(folder: Folder, X: NDArray[Any], metric: str, name: str) -> list[int]:
-    n, per_row = len(X), X.dtype.itemsize * X.shape[1]
-    rows = min(_ROWS, max(1, _BYTES // per_row), max(_FEWEST, -(-n // _PIECES)))
+    n = len(X)
+    rows = min(most_rows(X.shape[1], X.dtype.itemsize), max(_FEWEST, -(-n // _PIECES)))
     starts = range(0, n, rows)
     for number, start in enumerate(starts):
         report("blocks", number, len(starts))

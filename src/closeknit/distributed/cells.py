@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from closeknit._arrays import Array, Flags, Integers
 from closeknit._threads import chunks, single_threaded_blas
 from closeknit.distributed.blocks import Blocks, take_rows
-from closeknit.linalg import Array
 from closeknit.neighbors import ApproximateIndex, ExactIndex
-
-__all__ = ["Cells", "find_centers"]
 
 #: Rows from which centres are computed, at least and at most for each cell, and for all of them.
 _LEAST_PER_CELL, _MOST_PER_CELL, _SAMPLED = 64, 1024, 2**18
 _ROUNDS = 20
-#: Most cells: beyond, cells grow.
+#: Most cells: beyond, cells grow. Of few rows some cells are made even if one would hold them, so
+#: that several workers search, if they have so many rows.
 _MOST_CELLS = 4096
+_FEW, _LEAST = 4, 2**13
 #: Up to here a cell is searched exactly: samples that calibrate an approximate search cost as much.
 _EXACT_ROWS, _EXACT_FEATURES = 4096, 12
 
@@ -56,7 +56,7 @@ class Cells:
         apart = np.sqrt(np.maximum(squares, 0.0))
         return np.where(apart > 0.0, apart, 1.0)
 
-    def borders(self, X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.intp], Array]]:
+    def borders(self, X: NDArray[Any]) -> Iterator[tuple[slice, Integers, Array]]:
         """Yield, for some rows after the other, their cells and their distances from all borders.
 
         The distance from the border of a row's own cell is 0.
@@ -72,13 +72,11 @@ class Cells:
             gaps /= 2.0 * self._apart[homes]
             yield rows, homes, gaps
 
-    def homes(self, X: NDArray[Any]) -> NDArray[np.intp]:
+    def homes(self, X: NDArray[Any]) -> Integers:
         """The cell of each row."""
         return np.concatenate([homes for _, homes, _ in self.borders(X)])
 
-    def copies(
-        self, X: NDArray[Any]
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    def copies(self, X: NDArray[Any]) -> tuple[Integers, Integers, Integers]:
         """The cell of each row; then which rows are copied, and into which other cell."""
         found, rows, cells = [], [], []
         for chunk, homes, borders in self.borders(X):
@@ -90,7 +88,7 @@ class Cells:
             cells.append(cell)
         return np.concatenate(found), np.concatenate(rows), np.concatenate(cells)
 
-    def without(self, cells: NDArray[np.bool_]) -> Cells:
+    def without(self, cells: Flags) -> Cells:
         """Dissolve some cells."""
         return Cells(self.centers[~cells], self.overlap, self.local_recall)
 
@@ -107,10 +105,10 @@ def find_centers(blocks: Blocks, cell_size: int, n_neighbors: int, seed: int) ->
     """Return the centres of cells of about a size, by k-means on a sample of the rows."""
     from sklearn.cluster import KMeans
 
-    least = max(cell_size, 4 * (n_neighbors + 1), blocks.n_samples // _MOST_CELLS)
-    n_cells = max(1, -(-blocks.n_samples // least))
+    n, fewest = blocks.n_samples, 4 * (n_neighbors + 1)
+    n_cells = max(-(-n // max(cell_size, fewest, n // _MOST_CELLS)), min(_FEW, n // _LEAST))
     per_cell = min(max(_LEAST_PER_CELL, _SAMPLED // n_cells), _MOST_PER_CELL)
-    rows = blocks.sample(min(blocks.n_samples, per_cell * n_cells), seed)
+    rows = blocks.sample(min(n, per_cell * n_cells), seed)
     taken = blocks.cluster.run("cells", take_rows, list(enumerate(rows)), blocks.name)
     sample = np.concatenate(taken).astype(np.float64)
     if n_cells == 1:

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks, single_threaded_blas
 from closeknit.distributed.blocks import Blocks, take_rows
 from closeknit.distributed.cells import Cells
 from closeknit.distributed.cluster import Folder
-from closeknit.linalg import Array
 from closeknit.neighbors import GEOMETRIES, candidate_distances, nearest_of
-
-__all__ = ["Certified"]
 
 #: Rows whose true neighbours are found by an exact scan, and tasks that scan, at most.
 _ROWS, _TASKS = 500, 256
@@ -37,7 +35,7 @@ class Certified:
         How far from the border of the row's cell each true neighbour lies; 0 inside of it.
     """
 
-    rows: list[NDArray[np.int64]]
+    rows: list[Integers]
     farthest: Array
     borders: Array
 
@@ -79,8 +77,8 @@ class Certified:
 
 
 def _scan(
-    folder: Folder, group: range, name: str, starts: NDArray[np.int64], cells: Cells, k: int
-) -> tuple[NDArray[np.int64], Array, Array]:
+    folder: Folder, group: range, name: str, starts: Integers, cells: Cells, k: int
+) -> tuple[Integers, Array, Array]:
     """Find the nearest rows of some blocks to each certified row.
 
     Returns their numbers, squared distances, and distances from the border of that row's cell.
@@ -100,12 +98,12 @@ def _scan(
     return _nearest(parts, k)
 
 
-def _candidates(queries: NDArray[Any], points: NDArray[Any], k: int) -> NDArray[np.intp]:
+def _candidates(queries: NDArray[Any], points: NDArray[Any], k: int) -> Integers:
     """Return the rows that products say are the nearest to each query."""
     middle = points.mean(axis=0, dtype=np.float64)
     at = queries - middle
     best: Array = np.empty((len(at), 0))
-    near: NDArray[np.intp] = np.empty((len(at), 0), dtype=np.intp)
+    near: Integers = np.empty((len(at), 0), dtype=np.intp)
     for rows in chunks(len(points), 16 * len(at)):
         others = points[rows] - middle
         with single_threaded_blas():
@@ -120,10 +118,10 @@ def _candidates(queries: NDArray[Any], points: NDArray[Any], k: int) -> NDArray[
 
 
 def _nearest(
-    parts: list[tuple[NDArray[np.int64], Array, Array]],
+    parts: list[tuple[Integers, Array, Array]],
     k: int,
-    own: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.int64], Array, Array]:
+    own: Integers | None = None,
+) -> tuple[Integers, Array, Array]:
     """Of what was found in several places keep the nearest, and leave out a row itself."""
     numbers, sq_distances, borders = (np.hstack(each) for each in zip(*parts, strict=True))
     left_out = np.zeros(numbers.shape, bool) if own is None else numbers == own[:, None]
@@ -144,6 +142,6 @@ def _nearest(
     )
 
 
-def _found_distances(folder: Folder, item: tuple[int, NDArray[np.int64]]) -> Array:
+def _found_distances(folder: Folder, item: tuple[int, Integers]) -> Array:
     block, rows = item
     return np.array(folder.load(f"points-sq_distances-{block}", mapped=True)[rows])

@@ -28,8 +28,6 @@ from closeknit.io.extras import require
 from closeknit.io.files import reading, replacing
 from closeknit.progress import log, report
 
-__all__ = ["Cluster", "Folder", "current_client"]
-
 #: How often an evaluation is repeated whose positions were lost with their worker.
 _ATTEMPTS = 12
 

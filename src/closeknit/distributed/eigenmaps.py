@@ -17,8 +17,6 @@ from closeknit.io import load, save
 from closeknit.neighbors import seed_of
 from closeknit.progress import shown
 
-__all__ = ["LaplacianEigenmaps"]
-
 
 @dataclass(repr=False, eq=False, kw_only=True)
 class LaplacianEigenmaps(OnCluster, embeddings.LaplacianEigenmaps):

@@ -10,8 +10,6 @@ from closeknit.distributed import objective as on_shards
 from closeknit.distributed.running import Nonlinear
 from closeknit.objectives import Objective
 
-__all__ = ["TSNE", "ElasticEmbedding", "SymmetricSNE"]
-
 
 @dataclass(repr=False, eq=False, kw_only=True)
 class TSNE(Nonlinear, embeddings.TSNE):
@@ -24,7 +22,7 @@ class TSNE(Nonlinear, embeddings.TSNE):
     target_recall : float, default=0.99
         Share of true neighbours to be found, certified by an exact scan for a sample of rows.
     cell_size : int, default=65536
-        Rows that a task searches for, about.
+        Rows that a task searches for, about and at most.
     folder : str, path or None, default=None
         Where the arrays are kept, seen by all workers; None is a temporary folder, which is removed
         when this estimator and its arrays are gone.

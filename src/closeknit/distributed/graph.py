@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from closeknit._arrays import Integers
 from closeknit.distributed.blocks import Blocks
 from closeknit.distributed.cluster import Folder
 from closeknit.io.extras import require
 from closeknit.io.files import replacing
-
-__all__ = ["ShardedGraph", "load_rows", "map_rows", "save_rows"]
 
 
 @dataclass(frozen=True)
@@ -109,15 +108,13 @@ def map_rows(folder: Folder, name: str, n_columns: int) -> csr_matrix:
     return csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_columns), copy=False)
 
 
-def _some_rows(
-    folder: Folder, item: tuple[int, NDArray[np.int64]], name: str, n_columns: int
-) -> csr_matrix:
+def _some_rows(folder: Folder, item: tuple[int, Integers], name: str, n_columns: int) -> csr_matrix:
     block, rows = item
     return map_rows(folder, f"{name}-{block}", n_columns)[rows]
 
 
 def _write_shard(
-    folder: Folder, block: int, name: str, starts: NDArray[np.int64], target: str, kind: str
+    folder: Folder, block: int, name: str, starts: Integers, target: str, kind: str
 ) -> None:
     W = load_rows(folder, f"{name}-{block}", int(starts[-1]))
     _WRITERS[kind](Path(target, f"{block:06d}.{kind}"), W, int(starts[block]))

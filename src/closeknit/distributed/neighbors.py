@@ -30,8 +30,6 @@ from closeknit.exceptions import ClusterError
 from closeknit.neighbors import GEOMETRIES, Neighbors, check_n_neighbors, seed_of
 from closeknit.progress import log, shown
 
-__all__ = ["ShardedIndex", "ShardedNeighbors", "check_metric", "find_neighbors", "search"]
-
 #: Of the neighbours that may be missed, the share that lies too far beyond the border of a cell.
 _SHARE_OF_CELLS = 0.3
 #: Searches after which all cells are searched exactly.
@@ -102,7 +100,8 @@ def find_neighbors(
         Share of true neighbours to be found, certified on a sample of rows; 1 is exact search among
         all rows, which every worker must then be able to hold.
     cell_size : int, default=65536
-        Rows that a task searches for, about; it searches among two or three times as many.
+        Rows that a task searches for, about and at most; it searches among two or three times as
+        many.
     folder : str, path or None, default=None
         Where the arrays are kept, seen by all workers; None is a temporary folder.
     random_state : int, Generator, RandomState or None, default=None

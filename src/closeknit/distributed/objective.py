@@ -20,16 +20,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit import objectives
+from closeknit._arrays import Array, Integers
 from closeknit.distributed.graph import ShardedGraph
 from closeknit.distributed.parts import Parts
 from closeknit.kernels import Kernel
-from closeknit.linalg import Array, take_entries, with_data
+from closeknit.linalg import take_entries, with_data
 from closeknit.objectives import Attraction, Objective
 from closeknit.objectives.base import MANY_POINTS
 from closeknit.objectives.map_order import map_order
 from closeknit.repulsion import GridRepulsion, PairSums
-
-__all__ = ["TSNE", "ElasticEmbedding", "OnShards", "SymmetricSNE"]
 
 #: Rows whose edges the calling process has all of.
 _SAMPLED_ROWS = 4096
@@ -68,7 +67,7 @@ class OnShards(Objective):
         kept = with_data(kept, (self.total_weight * kept.data).astype(kept.dtype))
         self.attraction = Attraction(kept, self.kernel, n_jobs)
         self._numbered, self._numbering = None, ""
-        self._kept_parts: list[tuple[NDArray[np.intp] | None, _Kept]] = []
+        self._kept_parts: list[tuple[Integers | None, _Kept]] = []
 
     @property
     def total_weight(self) -> float:
@@ -93,7 +92,7 @@ class OnShards(Objective):
         """E(X; λ)."""
         return float(self.at(lam).value_and_gradient(X)[0])
 
-    def part(self, entries: NDArray[np.intp] | None) -> Any:
+    def part(self, entries: Integers | None) -> Any:
         """Return the attraction along the strongest edges, scaled up to what all sum to."""
         for known, kept in self._kept_parts:
             if known is entries:
@@ -109,7 +108,7 @@ class OnShards(Objective):
         return whole / kept if kept > 0.0 else 1.0
 
     @cached_property
-    def _sample(self) -> NDArray[np.int64]:
+    def _sample(self) -> Integers:
         n = self.weights.shape[0]
         return np.arange(0, n, -(-n // _SAMPLED_ROWS))
 
@@ -150,7 +149,7 @@ class _Kept(Attraction):
         return with_data(W, (self.model.scale(X) * W.data).astype(W.dtype))
 
 
-def _weight_at(rows: csr_matrix, points: NDArray[np.int64], X: Array, kernel: Kernel) -> float:
+def _weight_at(rows: csr_matrix, points: Integers, X: Array, kernel: Kernel) -> float:
     """Σ w (−log K)' over the edges of some points."""
     gaps = np.repeat(X[points], np.diff(rows.indptr), axis=0) - X[rows.indices]
     t = np.einsum("ij,ij->i", gaps, gaps)

@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 from scipy.special import entr
 
+from closeknit._arrays import Integers
 from closeknit.distributed.cluster import Folder
 from closeknit.distributed.graph import ShardedGraph, map_rows
 from closeknit.kernels import Kernel
@@ -21,8 +22,6 @@ from closeknit.linalg import canonical, with_data
 from closeknit.neighbors.candidates import smallest_columns
 from closeknit.objectives import Attraction
 from closeknit.repulsion import SharedSums
-
-__all__ = ["Parts"]
 
 #: Points of a part, at most and at least, and parts of a graph that has few points. Tasks should
 #: take some tens of milliseconds, and there should be enough of them for several workers.
@@ -88,7 +87,7 @@ class Parts:
         kept = canonical(kept.maximum(kept.T), dtype=None)
         return kept, float(np.sum([part[-1] for part in found]))
 
-    def number(self, order: NDArray[np.int64], place: NDArray[np.int64]) -> str:
+    def number(self, order: Integers, place: Integers) -> str:
         """Write a numbering in which point i is point ``order[i]`` of the graph; return its name.
 
         The one before is forgotten.
@@ -180,7 +179,7 @@ def _load_part(
     ends: tuple[int, int],
     numbering: str,
     name: str,
-    starts: NDArray[np.int64],
+    starts: Integers,
     total: float,
     dtype: str,
     kernel: Kernel,
@@ -207,7 +206,7 @@ def _load_part(
 
 
 def _strongest(
-    folder: Folder, block: int, name: str, starts: NDArray[np.int64], total: float, dtype: str
+    folder: Folder, block: int, name: str, starts: Integers, total: float, dtype: str
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], float]:
     """The strongest edges of the points of a block, as a CSR matrix, and the entropy of all."""
     W = map_rows(folder, f"{name}-{block}", int(starts[-1]))

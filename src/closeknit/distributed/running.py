@@ -9,17 +9,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit import embeddings
+from closeknit._arrays import Array
 from closeknit.distributed.affinities import EntropicAffinities, symmetrize
 from closeknit.distributed.blocks import Blocks
 from closeknit.distributed.start import principal_components
-from closeknit.linalg import Array
 from closeknit.minimize import Direction, Path, Schedule, SpectralMomentum
 from closeknit.neighbors import seed_of
 from closeknit.objectives import Objective
 from closeknit.progress import Event, listening, log
 from closeknit.repulsion import GridRepulsion, Repulsion
-
-__all__ = ["Nonlinear", "OnCluster"]
 
 if TYPE_CHECKING:
     _Base = embeddings.BaseEmbedding

@@ -7,17 +7,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._arrays import Array, Integers
 from closeknit.distributed.blocks import Blocks
 from closeknit.distributed.cells import Cells
 from closeknit.distributed.cluster import Folder
-from closeknit.linalg import Array
 from closeknit.neighbors import GEOMETRIES, nearest_of
 from closeknit.progress import log
 
-__all__ = ["search_cells", "search_new"]
-
 #: The name of some blocks, and the number of each block's first row, and that of all rows.
-Layout: TypeAlias = tuple[str, NDArray[np.int64]]
+Layout: TypeAlias = tuple[str, Integers]
 
 
 def search_cells(blocks: Blocks, cells: Cells, k: int, metric: str, seed: int) -> Cells:
@@ -55,7 +53,7 @@ def search_new(new: Blocks, blocks: Blocks, cells: Cells, k: int, metric: str, s
     cluster.run("merging", _merge_block, new.numbers, *merged)
 
 
-def _sort_block(folder: Folder, block: int, name: str, cells: Cells) -> NDArray[np.int64]:
+def _sort_block(folder: Folder, block: int, name: str, cells: Cells) -> Integers:
     """Write which rows of a block lie in each cell, and which are copied; return how many."""
     homes, copied, into = cells.copies(folder.load(f"{name}-{block}", mapped=True))
     own = _save_sorted(folder, f"own-{name}-{block}", np.arange(len(homes)), homes, cells)
@@ -69,8 +67,8 @@ def _sort_new(folder: Folder, block: int, name: str, cells: Cells) -> None:
 
 
 def _save_sorted(
-    folder: Folder, name: str, rows: NDArray[np.intp], homes: NDArray[np.intp], cells: Cells
-) -> NDArray[np.int64]:
+    folder: Folder, name: str, rows: Integers, homes: Integers, cells: Cells
+) -> Integers:
     order = np.argsort(homes, kind="stable")
     cuts = np.searchsorted(homes[order], np.arange(len(cells.centers) + 1))
     folder.save(f"cells-{name}", rows[order].astype(np.int32))  # a block has fewer
@@ -80,7 +78,7 @@ def _save_sorted(
 
 def _rows_of_cell(
     folder: Folder, cell: int, layout: Layout, what: str
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+) -> tuple[NDArray[Any], Integers]:
     """The points of a cell, or those that are copied into it, and their numbers among all."""
     name, starts = layout
     points, numbers = [], []
@@ -109,7 +107,7 @@ def _search_cell(
     # In the order of all rows, by which equals are told apart.
     order = np.argsort(numbers, kind="stable")
     points, numbers = points[order], numbers[order]
-    selves: NDArray[np.intp] | None = np.flatnonzero(order < n_own)
+    selves: Integers | None = np.flatnonzero(order < n_own)
     if new is None:
         queries, rows = points[selves], numbers[selves]
     else:
@@ -131,7 +129,7 @@ def _search_cell(
 
 
 def _others(
-    indices: NDArray[Any], sq_distances: Array, k: int, selves: NDArray[np.intp] | None
+    indices: NDArray[Any], sq_distances: Array, k: int, selves: Integers | None
 ) -> tuple[NDArray[Any], Array]:
     """Leave out each point itself, which mostly comes first, and what is too much."""
     if selves is None:

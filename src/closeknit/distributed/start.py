@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from closeknit._arrays import Array
 from closeknit._threads import single_threaded_blas
 from closeknit.distributed.blocks import Blocks, take_rows
 from closeknit.distributed.cluster import Folder
 from closeknit.embeddings import scaled_start
-from closeknit.linalg import Array
-
-__all__ = ["principal_components"]
 
 #: Rows from which the axes are computed.
 _AXES = 2**15

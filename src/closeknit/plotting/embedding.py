@@ -109,7 +109,7 @@ def plot_embedding(
             f"an embedding with {Y.shape[1]} columns cannot be drawn on {axes.name} axes; "
             'make them with projection="3d" for three columns and without otherwise'
         )
-    Y = _frame(axes, Y)
+    Y = frame_map(axes, Y)
     style: dict[str, Any] = {"size": size, "alpha": alpha, "shade": shade}
     if numbers is not None:
         title = color_title or str(getattr(values, "name", None) or "value")
@@ -167,7 +167,7 @@ def _check_options(Y: Array, labels: Any, values: Any, names: str, shade: bool |
         raise ValueError(f"shade={shade!r} is unknown; choose 'auto', True or False")
 
 
-def _frame(ax: Axes, Y: Array) -> Array:
+def frame_map(ax: Axes, Y: Array) -> Array:
     """Take away the ticks, which mean nothing on a map; lay points of one column along a line."""
     if Y.shape[1] == 1:
         frame_plane(ax, Y[:, [0, 0]])
@@ -199,12 +199,13 @@ def _draw_labels(
     if names == "auto":
         names = "legend" if len(used) <= _LEGEND_ROOM or Y.shape[1] == 3 else "medians"
     if names in ("legend", "both"):
-        _add_legend(ax, categories, used, colors)
+        add_legend(ax, categories, used, colors)
     if names in ("medians", "both") and len(used):
         _write_names(ax, Y, categories, used)
 
 
-def _add_legend(ax: Axes, categories: Categories, used: Integers, colors: Array) -> None:
+def add_legend(ax: Axes, categories: Categories, used: Integers, colors: Array) -> None:
+    """Name the categories that are used, and say if some points have none."""
     from matplotlib.lines import Line2D
 
     entries: list[tuple[str, Any]] = [(categories.names[code], colors[code]) for code in used]
