@@ -6,8 +6,7 @@ import pytest
 da = pytest.importorskip("dask.array")
 figure = pytest.importorskip("matplotlib.figure")
 
-import closeknit.distributed as ckd  # noqa: E402
-from closeknit.plotting import plot_embedding  # noqa: E402
+from closeknit.plotting import plot_blocks, plot_embedding  # noqa: E402
 
 RNG = np.random.default_rng(0)
 Y = RNG.normal(size=(900, 2)) * [2.0, 1.0]
@@ -26,7 +25,7 @@ def test_blocks_give_the_picture_of_the_whole(colors):
     axes = [figure.Figure(layout="constrained").subplots() for _ in range(2)]
     whole = plot_embedding(Y, ax=axes[0], shade=True, **given)
     blocks = {name: da.from_array(column, chunks=130) for name, column in given.items()}
-    parts = ckd.plot_embedding(da.from_array(Y, chunks=(200, 1)), ax=axes[1], **blocks)
+    parts = plot_blocks(da.from_array(Y, chunks=(200, 1)), ax=axes[1], **blocks)
     assert parts.get_xlim() == whole.get_xlim()
     drawn = [sorted(images(ax), key=lambda image: -image[..., 3].sum()) for ax in (whole, parts)]
     for one, other in zip(*drawn, strict=True):
@@ -39,10 +38,10 @@ def test_blocks_give_the_picture_of_the_whole(colors):
 def test_what_cannot_be_drawn_is_said():
     ax = figure.Figure().subplots()
     with pytest.raises(ValueError, match=r"shape \(n_samples, 2\)"):
-        ckd.plot_embedding(da.zeros((5, 3)), ax=ax)
+        plot_blocks(da.zeros((5, 3)), ax=ax)
     with pytest.raises(ValueError, match="labels and values both"):
-        ckd.plot_embedding(da.zeros((5, 2)), da.zeros(5), values=da.zeros(5), ax=ax)
+        plot_blocks(da.zeros((5, 2)), da.zeros(5), values=da.zeros(5), ax=ax)
     with pytest.raises(ValueError, match="different labels; choose a column of fewer"):
-        ckd.plot_embedding(da.zeros((2000, 2)), da.arange(2000), ax=ax)
+        plot_blocks(da.zeros((2000, 2)), da.arange(2000), ax=ax)
     with pytest.raises(ValueError, match="NaN or infinite positions"):
-        ckd.plot_embedding(da.full((5, 2), np.nan), ax=ax)
+        plot_blocks(da.full((5, 2), np.nan), ax=ax)

@@ -31,7 +31,6 @@ from closeknit.distributed.eigenmaps import LaplacianEigenmaps
 from closeknit.distributed.embeddings import TSNE, ElasticEmbedding, SymmetricSNE
 from closeknit.distributed.graph import ShardedGraph
 from closeknit.distributed.neighbors import ShardedNeighbors, find_neighbors
-from closeknit.distributed.picture import plot_embedding
 from closeknit.distributed.tables import read, write_map
 
 __all__ = [
@@ -43,7 +42,6 @@ __all__ = [
     "ShardedNeighbors",
     "SymmetricSNE",
     "find_neighbors",
-    "plot_embedding",
     "read",
     "write_map",
 ]

@@ -3,6 +3,7 @@
 Every function draws into the axes it is given, or into new ones, and returns them::
 
     plot_embedding(Y, labels)        points, coloured by label or value; shaded when there are many
+    plot_blocks(Y, labels)           the same for Dask arrays, whose points are never in one place
     plot_sigmas(Y, sigmas)           bandwidths on the data, or pixel by pixel on an image
     plot_affinities(W, labels)       the matrix, however large, in blocks
     plot_entropy(sq_distances, K)    a point's perplexity against β, and the bounds of the root
@@ -24,6 +25,7 @@ Matplotlib is changed.
 from closeknit.plotting._axes import curve_styles, resolve_scale
 from closeknit.plotting._categories import MISSING, PALETTE, categorize, category_colors
 from closeknit.plotting.affinities import plot_affinities
+from closeknit.plotting.blocks import plot_blocks
 from closeknit.plotting.embedding import plot_embedding
 from closeknit.plotting.entropy import plot_entropy
 from closeknit.plotting.history import plot_history
@@ -40,6 +42,7 @@ __all__ = [
     "curve_styles",
     "embedding_html",
     "plot_affinities",
+    "plot_blocks",
     "plot_embedding",
     "plot_entropy",
     "plot_history",

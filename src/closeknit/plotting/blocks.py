@@ -9,17 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit._arrays import Array, Flags, Integers
+from closeknit.plotting._axes import axes_for, color_bar
+from closeknit.plotting._categories import MISSING, categorize, category_colors
+from closeknit.plotting._points import Canvas, usual_size
+from closeknit.plotting.embedding import add_legend, frame_map
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from closeknit.plotting._points import Canvas
 
 #: Different labels beyond which colours say nothing.
 _MOST_LABELS = 1000
 
 
-def plot_embedding(
+def plot_blocks(
     embedding: Any,
     labels: Any = None,
     ax: Axes | None = None,
@@ -27,9 +29,10 @@ def plot_embedding(
     values: Any = None,
     color_title: str | None = None,
 ) -> Axes:
-    """Draw a map that is kept in blocks, shaded by density.
+    """Draw a map that is kept in blocks, as :mod:`closeknit.distributed` leaves it.
 
-    Workers count the points of their blocks pixel by pixel; only the counts come here.
+    It is shaded by density. Workers count the points of their blocks pixel by pixel; only the
+    counts come here.
 
     Parameters
     ----------
@@ -51,18 +54,13 @@ def plot_embedding(
     --------
     >>> import dask.array as da
     >>> from matplotlib.figure import Figure
-    >>> from closeknit import distributed as ckd
+    >>> from closeknit.plotting import plot_blocks
     >>> Y = da.random.default_rng(0).normal(size=(1000, 2), chunks=(300, 2))
-    >>> ax = ckd.plot_embedding(Y, da.from_array(["a", "b"] * 500), ax=Figure().subplots())
+    >>> ax = plot_blocks(Y, da.from_array(["a", "b"] * 500), ax=Figure().subplots())
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b']
     """
     from matplotlib.colors import to_rgb
-
-    from closeknit.plotting import MISSING
-    from closeknit.plotting._axes import axes_for
-    from closeknit.plotting._points import Canvas, usual_size
-    from closeknit.plotting.embedding import frame_map
 
     Y = getattr(embedding, "embedding_", embedding)
     if Y.ndim != 2 or Y.shape[1] != 2:
@@ -128,8 +126,6 @@ class _Plain:
     """One colour for all."""
 
     def __call__(self, n: int, given: Any) -> tuple[Array, Flags]:
-        from closeknit.plotting import category_colors
-
         return np.broadcast_to(category_colors(["points"]), (n, 3)), np.zeros(n, dtype=bool)
 
     def explain(self, ax: Axes) -> None:
@@ -140,8 +136,6 @@ class _Labels:
     """A colour for each label that occurs in some block."""
 
     def __init__(self, known: list[Any], title: str | None) -> None:
-        from closeknit.plotting import categorize, category_colors
-
         found = categorize(np.array(known, dtype=object), len(known))
         self.categories = replace(found, title=title)
         self.palette = category_colors(self.categories.names)
@@ -166,8 +160,6 @@ class _Labels:
 
     def explain(self, ax: Axes) -> None:
         """Add a legend."""
-        from closeknit.plotting.embedding import add_legend
-
         codes = self.categories.codes
         add_legend(ax, self.categories, np.unique(codes[codes >= 0]), self.palette)
 
@@ -196,8 +188,6 @@ class _Values:
 
     def explain(self, ax: Axes) -> None:
         """Add a colour bar."""
-        from closeknit.plotting._axes import color_bar
-
         color_bar(ax, self.scale, self.title)
 
 
