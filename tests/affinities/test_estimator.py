@@ -466,6 +466,7 @@ def test_errors_of_entropic_affinities(options, message):
         ({"sigma": np.nan}, "sigma=nan"),
         ({"sigma": "median"}, "sigma='median'"),
         ({"rank": 0}, "rank=0"),
+        ({"rank": 2.5}, "rank=2.5 must be a whole number"),
         ({"rank": 31, "n_neighbors": 30}, "rank=31 .*got 30"),
         ({"rank": 120, "n_neighbors": None}, "rank=120 .*got 119"),
     ],

@@ -18,12 +18,51 @@ def content(page):
     return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
 
 
-def test_positions_come_back():
-    data = content(embedding_html(Y, n_over=1))
-    found = np.frombuffer(base64.b64decode(data["positions"]), np.float32).reshape(-1, 2)
-    np.testing.assert_array_equal(found, Y)
+def positions(data):
+    return np.frombuffer(base64.b64decode(data["positions"]), np.float32).reshape(-1, 2)
+
+
+@pytest.mark.parametrize("scale", [1e-280, 1e-12, 1.0, 1e39, 1e140])
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_positions_come_back_between_minus_one_and_one(scale, offset):
+    """Single precision has no room for 1e39, and none for small differences of large numbers."""
+    data = content(embedding_html((Y + offset) * scale, n_over=1))
+    np.testing.assert_allclose(positions(data), 0.5 * Y - [1.0, 1.5], atol=1e-6)
     assert data["over"] == 2
     assert data["color"] == -1
+
+
+def test_points_in_one_place():
+    assert not positions(content(embedding_html(np.full((3, 2), 7.0)))).any()
+
+
+def test_whole_and_large_numbers_come_back_exactly():
+    """Six digits of an identifier name another row."""
+    n = 300
+    columns = {"id": 123456789 + np.arange(n), "large": np.linspace(0.5, 1e300, n)}
+    for one, values in zip(
+        content(embedding_html(np.eye(n)[:, :2], columns))["columns"], columns.values(), strict=True
+    ):
+        found = np.frombuffer(base64.b64decode(one["numbers"]), np.float64)
+        np.testing.assert_array_equal(found, values)
+        assert (one["wide"], one["whole"]) == (True, one["name"] == "id")
+
+
+def test_masked_entries_are_missing():
+    columns = {
+        "whole": np.ma.masked_equal([1, 2, 3], 2),
+        "fractions": np.ma.masked_equal([0.5, 2.5, 3.5], 2.5),
+        "text": np.ma.masked_equal(["a", "b", "c"], "b"),
+    }
+    whole, fractions, text = content(embedding_html(Y, columns))["columns"]
+    assert whole["names"] == ["1", "3"]
+    numbers = np.frombuffer(base64.b64decode(fractions["numbers"]), np.float32)
+    assert np.isnan(numbers).tolist() == [False, True, False]
+    assert text["names"] == ["a", "c"]
+
+
+def test_half_a_character_can_be_written():
+    assert embedding_html(Y, {"\ud800": ["\udfff", "b", "c"]}, title="\ud800").encode()
 
 
 def test_kinds_of_columns():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -84,8 +85,9 @@ class FixedAffinities(BaseAffinities):
                 raise ValueError(f"sigma={self.sigma!r} must be a positive number or 'neighbor'")
         elif not 0.0 < self.sigma < np.inf:
             raise ValueError(f"sigma={self.sigma} must be a positive number or 'neighbor'")
-        if self.rank < 1:
-            raise ValueError(f"rank={self.rank} must be at least 1")
+        rank: Any = self.rank
+        if not isinstance(rank, Integral) or rank < 1:
+            raise ValueError(f"rank={self.rank!r} must be a whole number of at least 1")
         k = self._count_neighbors(n_samples, 90)
         if self.sigma == "neighbor" and self.rank > k:
             raise ValueError(

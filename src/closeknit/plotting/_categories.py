@@ -63,7 +63,7 @@ def categorize(labels: Any, n_samples: int) -> Categories:
         names, codes = list(category.categories), np.array(category.codes, dtype="intp")
         _check_length(codes, n_samples)
     else:
-        values = np.asarray(labels)
+        values = np.asarray(unmasked(labels))
         _check_length(values, n_samples)
         names, codes = _factorize(values)
     for noise in [code for code, name in enumerate(names) if _is_noise(name)]:
@@ -73,6 +73,20 @@ def categorize(labels: Any, n_samples: int) -> Categories:
     return Categories(
         tuple(_name(name) for name in names), codes, None if title is None else str(title)
     )
+
+
+def unmasked(values: Any) -> Any:
+    """Masked entries of a masked array as missing ones; anything else as it is.
+
+    Examples
+    --------
+    >>> unmasked(np.ma.masked_equal([1, 2, 3], 2))
+    array([ 1., nan,  3.])
+    """
+    if not np.ma.isMaskedArray(values):
+        return values
+    mask, known = np.ma.getmaskarray(values), np.ma.getdata(values)
+    return np.where(mask, np.nan if known.dtype.kind in "fiu" else np.array(None), known)
 
 
 def _check_length(labels: NDArray[Any], n_samples: int) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from closeknit._arrays import Array
 from closeknit.plotting._axes import check_positions
-from closeknit.plotting._categories import categorize, category_colors
+from closeknit.plotting._categories import categorize, category_colors, unmasked
 
 #: Different values up to which a column of text is a set of categories.
 _CATEGORIES = 200
@@ -96,7 +96,7 @@ def embedding_html(
         raise ValueError(f"n_over={n_over!r} must be between 0 and {len(Y)}, the number of points")
     names = [one["name"] for one in described]
     data = {
-        "positions": _encoded(Y, np.float32),
+        "positions": _encoded(_framed(Y), np.float32),
         "columns": described,
         "color": -1 if color is None else names.index(color),
         "over": len(Y) - n_over,
@@ -105,7 +105,7 @@ def embedding_html(
     }
     static = files("closeknit.plotting") / "static"
     script, style = ((static / name).read_text("utf-8") for name in ("map.js", "map.css"))
-    return _PAGE.format(
+    page = _PAGE.format(
         policy=f"script-src {_hash(script)}; style-src {_hash(style)}",
         title=html.escape(title),
         n=f"{len(Y):,}",
@@ -114,19 +114,25 @@ def embedding_html(
         script=script,
         style=style,
     )
+    return page.encode("utf-8", "replace").decode()  # half a character cannot be written
+
+
+def _framed(Y: Array) -> Array:
+    """The same map between -1 and 1, whose differences single precision keeps."""
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    extent = float((high - low).max())
+    return (Y - 0.5 * (low + high)) * (2.0 / extent if extent > 1e-290 else 1.0)
 
 
 def _describe(name: str, values: Any, n: int) -> dict[str, Any]:
     """A column as the page takes it: numbers, categories, or text that is only shown."""
+    values = unmasked(values)
     array = np.asarray(values)
     if array.shape != (n,):
         raise ValueError(f"column {name!r} has shape {array.shape} for {n} points")
     many = array.dtype.kind in "fiu" and len(np.unique(array[np.isfinite(array)])) > _CATEGORIES
     if many or (array.dtype.kind == "f" and not _is_whole(array)):
-        finite = array[np.isfinite(array)]
-        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-        numbers = _encoded(array, np.float32)
-        return {"name": name, "kind": "values", "numbers": numbers, "low": low, "high": high}
+        return {"name": name, "kind": "values", **_numbers(array)}
     found = categorize(values, n)
     if len(found.names) > _CATEGORIES:
         items = [found.names[code] if code >= 0 else "–" for code in found.codes.tolist()]
@@ -138,6 +144,16 @@ def _describe(name: str, values: Any, n: int) -> dict[str, Any]:
         "codes": _encoded(found.codes, np.int32),
         "colors": _bytes(category_colors(found.names)),
     }
+
+
+def _numbers(array: NDArray[Any]) -> dict[str, Any]:
+    """A column of numbers, with whole ones and large ones in double precision."""
+    finite = array[np.isfinite(array)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    whole = _is_whole(array)
+    wide = whole or max(abs(low), abs(high)) > float(np.finfo(np.float32).max)
+    numbers = _encoded(array, np.float64 if wide else np.float32)
+    return {"numbers": numbers, "wide": wide, "whole": whole, "low": low, "high": high}
 
 
 def _is_whole(array: NDArray[Any]) -> bool:

@@ -7,7 +7,10 @@ const n = X.length / 2;
 const over = data.over; // the first of the points that are drawn over the others
 for (const column of data.columns) {
   if (column.kind === "labels") column.codes = new Int32Array(bytes(column.codes));
-  if (column.kind === "values") column.numbers = new Float32Array(bytes(column.numbers));
+  if (column.kind === "values") {
+    const numbers = bytes(column.numbers);
+    column.numbers = column.wide ? new Float64Array(numbers) : new Float32Array(numbers);
+  }
 }
 const element = (id) => document.getElementById(id);
 const canvas = element("points"), tip = element("tip"), choice = element("color");
@@ -194,6 +197,9 @@ function nearest(px, py) {
   return best;
 }
 
+// Counts and numbers of rows to the last digit, measurements to six.
+const shown = (value, whole) => String(whole ? value : Number(value.toPrecision(6)));
+
 function describe(i) {
   const list = document.createElement("dl");
   const add = (name, value) => {
@@ -205,7 +211,7 @@ function describe(i) {
   add(i < over ? "point" : "new point", String((i < over ? i : i - over) + 1));
   for (const one of data.columns) {
     if (one.kind === "labels") add(one.name, one.codes[i] < 0 ? "–" : one.names[one.codes[i]]);
-    else if (one.kind === "values") add(one.name, String(Number(one.numbers[i].toPrecision(6))));
+    else if (one.kind === "values") add(one.name, shown(one.numbers[i], one.whole));
     else add(one.name, one.items[i]);
   }
   tip.replaceChildren(list);
