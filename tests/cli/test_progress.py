@@ -23,7 +23,13 @@ def test_a_terminal_sees_every_stage(closeknit, flowers, tmp_path):
         text = reader.submit(_read_all, shown)  # at the same time: a terminal holds little
         try:
             outcome = closeknit(
-                "embed", flowers, "--transform", "new.csv", stderr=terminal, timeout=60
+                "embed",
+                flowers,
+                "--transform",
+                "new.csv",
+                stderr=terminal,
+                timeout=60,
+                env={**os.environ, "COLUMNS": "120"},
             )
         finally:
             os.close(terminal)
@@ -66,7 +72,25 @@ def test_the_library_reports_its_stages(flowers):
     assert neighbours[-1][0] == neighbours[-1][1] > 0
 
 
-def test_bars_of_a_minimisation_show_the_objective(capsys):
+@pytest.fixture
+def columns(monkeypatch):
+    """Sets the width of the terminal."""
+    return lambda width: monkeypatch.setenv("COLUMNS", str(width))
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 100, 140])
+def test_bars_fit_into_a_terminal_and_leave_room_for_its_ctrl_c(columns, capsys, width):
+    columns(width)
+    with showing_stages(True):
+        report("start", 1, 2)
+        report("optimisation", 1, 2, State(1, 1, 0.1, None, 14.5041, 1.0, 1.0, lam=0.167))
+    printed = [line.rstrip() for line in capsys.readouterr().err.splitlines()]
+    assert max(map(len, printed)) <= width - 3
+    assert sum("starting" in line for line in printed) == 1
+
+
+def test_bars_of_a_minimisation_show_the_objective(capsys, columns):
+    columns(120)
     with showing_stages(True) as stages:
         for iteration in (1, 2, 3):
             state = State(iteration, 1, 0.1, None, 2.5, 1.0, 1.0, lam=0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 
 import numpy as np
@@ -297,4 +298,25 @@ def test_without_arrow_the_extra_is_named(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.delitem(sys.modules, "pyarrow.csv", raising=False)
     with pytest.raises(MissingDependencyError, match=r'needs pyarrow.*"closeknit\[cli\]"'):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "saying"),
+    [
+        (gzip.compress(b"a,b\n1,2\n"), "it is compressed; name it data.csv.gz"),
+        (b"PK\x03\x04 a workbook", "export it as CSV"),
+    ],
+)
+def test_what_is_no_text_is_told_by_its_first_bytes(tmp_path, content, saying):
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=saying):
+        read_table(path)
+
+
+def test_workbooks_are_to_be_exported(tmp_path):
+    path = tmp_path / "data.xlsx"
+    path.write_bytes(b"PK")
+    with pytest.raises(DataError, match="export the sheet as CSV"):
         read_table(path)

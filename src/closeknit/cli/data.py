@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,18 +97,33 @@ class DataCommand(Command):
         sep = {"tab": "\t", r"\t": "\t", "space": " "}.get(self.sep or "", self.sep)
         return {"sep": sep, **{name: getattr(self, name) for name in names}}
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """How to read, with the roles of columns."""
+        features, drop = _split(self.features) or None, _split(self.drop)
+        labels = [*(self.label or ()), *(name for name in drop if name not in (features or ()))]
+        return {"features": features, "labels": labels or None, "ids": self.ids, **self.reading}
+
     def read(self, least: int = 2) -> Table:
         """Read the input, of which there must be this many rows at least."""
         from closeknit.io import read_table
 
-        features, drop = _split(self.features) or None, _split(self.drop)
-        labels = [*(self.label or ()), *(name for name in drop if name not in (features or ()))]
-        roles: dict[str, Any] = {"features": features, "labels": labels or None, "ids": self.ids}
         with _readable(self.path) as path:
-            table = read_table(path, **roles, **self.reading)
+            table = read_table(path, **self.arguments)
         if table.n_samples < least:
             raise CommandError(f"{self.path} has one row; give at least two")
-        return self._without_dropped(table)
+        table = self._without_dropped(table)
+        self._doubt(table)
+        return table
+
+    def _doubt(self, table: Table) -> None:
+        """Warn of columns that the user may want to be taken for something else."""
+        from closeknit.io import find_suspicious
+
+        distances = getattr(self, "metric", "") == "precomputed"
+        if table.kind in ("text", "parquet", "feather") and not self.features and not distances:
+            for doubt in find_suspicious(table, scaled=self.standardize):
+                self.warn(doubt)
 
     def _without_dropped(self, table: Table) -> Table:
         drop = _split(self.drop)
@@ -186,11 +202,11 @@ class DataCommand(Command):
         --------
         >>> import numpy as np
         >>> from closeknit.io import Table
-        >>> table = Table(np.eye(2), ("length", "width"), id_name="cell")
+        >>> table = Table(np.eye(2), ("length", "width"), ids=np.arange(2), id_name="cell")
         >>> facts = DataCommand(path=Path("a.csv")).data_facts(table)
         >>> {fact.label: fact.shown for fact in facts if fact.value}
         {'': "['length', 'width']", 'points': '2', 'features': '2 (length, width)',
-         'names of rows': 'cell'}
+         'row names': 'cell'}
         """
         names, labels, dialect = table.feature_names, list(table.labels), table.dialect
         counted, first = table.n_features, list(names[:_SHOWN])
@@ -209,14 +225,24 @@ class DataCommand(Command):
             ),
             Fact("features", "", None if affinities else first),
             Fact("labels", "labels" if labels else "", labels, words=_listed(labels)),
-            Fact("id", "names of rows", table.id_name),
+            _id_fact(table),
             Fact("key", "representation" if table.kind == "h5ad" else "array", table.key),
             Fact("text", "read with", None if dialect is None else vars(dialect), words=words),
         ]
 
 
+def _id_fact(table: Table) -> Fact:
+    """Where the names of the rows come from."""
+    if table.ids is None:
+        return Fact("id", "", None)
+    nameless = "the first column" if table.kind in ("text", "parquet", "feather") else "in the file"
+    return Fact("id", "row names", table.id_name or "", words=table.id_name or nameless)
+
+
 def _split(names: list[str] | None) -> list[str]:
-    return [name.strip() for part in names or () for name in part.split(",") if name.strip()]
+    """The names in lists such as a,b; one that holds a comma is quoted, as in a CSV file."""
+    rows = csv.reader(names or (), skipinitialspace=True)
+    return [name.strip() for row in rows for name in row if name.strip()]
 
 
 #: How files begin that are not text, and what their names end in.
@@ -307,4 +333,5 @@ def holds_affinities(kind: InputKind, X: Any) -> bool:
 
 
 def _listed(names: Any) -> str:
-    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    shown = [f'"{name}"' if "," in name else name for name in names[:_SHOWN]]
+    return ", ".join(shown) + (", …" if len(names) > _SHOWN else "")

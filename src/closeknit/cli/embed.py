@@ -72,7 +72,7 @@ class Embed(AffinityCommand, DataCommand):
         shown="the method's own",
         metavar="NUMBER|auto|LIST",
     )
-    max_iter: int = option("Most iterations of the minimiser.", default=1000, min=0)
+    max_iter: int = option("Most iterations of each stage, that is per λ.", default=1000, min=0)
     time_limit: float | None = option(
         "Stop minimising after so long and keep what is there.", metavar="SECONDS", min=0.0
     )
@@ -215,6 +215,7 @@ class Embed(AffinityCommand, DataCommand):
                     report("quality")
                     kept = neighbors_kept(model, self.seed)
             if picture is not None:
+                report("drawing")
                 picture.draw(positions, _title(model), placed, new)
         facts = self._facts(model, table, preparation.facts, kept)
         self.summarize(f"{_title(model)} of {self.path}", facts, files)

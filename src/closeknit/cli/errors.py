@@ -35,6 +35,7 @@ _PHRASES = {
     "header=False": "--no-header",
     "use n_neighbors='auto'": "leave it out",
     "choose a callable or one of": "choose one of",
+    "standardise the features, or leave it out": "use --standardize, or leave it out with --drop",
 }
 
 

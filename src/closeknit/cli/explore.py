@@ -8,6 +8,7 @@ from typing import Any
 from closeknit.cli.command import option
 from closeknit.cli.data import DataCommand
 from closeknit.cli.neighborhood import PerplexityCommand
+from closeknit.cli.preparation import Preparation
 from closeknit.progress import report
 
 _PAGE = "Page"
@@ -52,28 +53,36 @@ class Explore(PerplexityCommand, DataCommand):
 
     def run(self) -> None:
         """See `Command`."""
-        from closeknit.explore import Parameters, open_file, serve
+        from closeknit.explore import open_file, serve
 
-        perplexity = self.single_perplexity("the explorer")
         with self.stages():
             report("reading")
-            reading: dict[str, Any] = {"labels": self.label, "ids": self.ids, **self.reading}
-            reading["missing"] = self.missing.value
-            session = open_file(
-                self.path,
-                reading={} if self.path.suffix.lower() == ".closeknit" else reading,
-                **self._options(Parameters(perplexity=perplexity)),
-            )
+            if self.path.suffix.lower() == ".closeknit":  # which brings parameters of its own
+                session = open_file(self.path, n_jobs=self.n_jobs)
+            else:
+                session = self._open_table()
         serve(session, host=self.host, port=self.port, browse=self.open_page)
 
-    def _options(self, parameters: Any) -> dict[str, Any]:
-        """What the session takes; models and sessions bring their own parameters."""
-        if self.path.suffix.lower() == ".closeknit":
-            return {"n_jobs": self.n_jobs}
-        return {
-            "parameters": parameters,
-            "max_perplexity": self.max_perplexity,
-            "metric": self.metric,
-            "n_jobs": self.n_jobs,
-            "random_state": self.seed,
-        }
+    def _open_table(self) -> Any:
+        from closeknit.explore import Parameters, open_data
+
+        parameters = Parameters(perplexity=self.single_perplexity("the explorer"))
+        table = self.read()
+        prepared = self.preparation(table)
+        return open_data(
+            prepared(table),
+            parameters=parameters,
+            max_perplexity=self.max_perplexity,
+            metric=self.metric,
+            reading=self._code(prepared),
+            title=self.path.name,
+            n_jobs=self.n_jobs,
+            random_state=self.seed,
+        )
+
+    def _code(self, prepared: Preparation) -> str:
+        """The statements that read and prepare the data."""
+        given = {name: value for name, value in self.arguments.items() if value is not None}
+        given["missing"] = self.missing.value
+        words = "".join(f", {name}={value!r}" for name, value in given.items() if value != "error")
+        return "\n".join([f"X = ck.io.read_table({str(self.path)!r}{words}).X", *prepared.code])

@@ -57,6 +57,19 @@ class Preparation:
         text = ", ".join(words) + (" of the variance" if pca is not None else "")
         return cls(tuple(steps), [Fact("prepared", "features are", text)] if steps else [])
 
+    @property
+    def code(self) -> list[str]:
+        """The statements of Python that do the same."""
+        lines = []
+        for step in self.steps:
+            name = type(step).__name__
+            home = "decomposition" if name == "PCA" else "preprocessing"
+            lines += [
+                f"from sklearn.{home} import {name}",
+                f"X = {' '.join(repr(step).split())}.fit_transform(X)",
+            ]
+        return lines
+
     def __call__(self, table: Table) -> Table:
         """Prepare the features of a table in the same way."""
         import numpy as np

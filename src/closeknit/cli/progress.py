@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
+from rich.table import Column
 from rich.text import Text
 
 from closeknit.progress import Event, listening
@@ -82,14 +83,9 @@ def showing_stages(visible: bool, transient: bool = False) -> Iterator[Stages]:
     ------
     Stages
     """
-    columns = (
-        TextColumn("{task.description:<18}"),
-        BarColumn(bar_width=30),
-        _Time(),
-        TextColumn("[dim]{task.fields[detail]}"),
-    )
+    console = _Console(stderr=True)
     options: dict[str, Any] = {"disable": not visible, "transient": transient}
-    display = Progress(*columns, console=Console(stderr=True), **options)
+    display = Progress(*_columns(console.width), console=console, **options)
     # Rich before version 14 ends even a display that is disabled with an empty line.
     with display if visible else nullcontext():
         stages = Stages(display)
@@ -98,15 +94,46 @@ def showing_stages(visible: bool, transient: bool = False) -> Iterator[Stages]:
         stages.close()
 
 
+class _Console(Console):
+    """One that leaves room for the ^C of a terminal, which would break the last line in two."""
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        width, height = super().size
+        return ConsoleDimensions(max(1, width - 3), height)
+
+    @size.setter
+    def size(self, new: tuple[int, int]) -> None:
+        self._width, self._height = new
+
+
+def _columns(width: int) -> list[ProgressColumn]:
+    """What fits into a line: the bar shrinks first, then the objective goes, then the time left."""
+    name, left, detail = 18, 29, 28
+    rest = width - name - left - 2
+    is_detailed, has_left = rest >= detail + 8, rest >= 4
+    rest += (0 if has_left else left - 9) - (detail if is_detailed else 0)
+    columns = [
+        TextColumn(f"{{task.description:<{name}}}"),
+        BarColumn(bar_width=min(30, max(4, rest))),
+        _Time(has_left),
+    ]
+    return columns + [TextColumn("[dim]{task.fields[detail]}")] * is_detailed
+
+
 class _Time(ProgressColumn):
     """Seconds passed, and those left: about, or at most where convergence may end the stage."""
 
     max_refresh = 0.5
 
+    def __init__(self, has_left: bool) -> None:
+        super().__init__(Column(no_wrap=True))
+        self._has_left = has_left
+
     def render(self, task: Task) -> Text:
         passed = f"{task.finished_time or task.elapsed or 0.0:6.1f} s"
         left = task.time_remaining
-        if task.finished or not left:
+        if task.finished or not left or not self._has_left:
             return Text(passed)
         how = "at most" if task.fields["upper"] else "about"
         return Text(f"{passed}, {how} {left:.0f} s left")

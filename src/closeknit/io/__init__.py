@@ -21,6 +21,7 @@ from closeknit.io.frames import from_frame, to_frame_like
 from closeknit.io.images import read_image
 from closeknit.io.models import load, save
 from closeknit.io.readers import kind_of, read_table
+from closeknit.io.suspicious import find_suspicious
 from closeknit.io.table import Table, default_names
 from closeknit.io.writers import write_graph, write_table
 
@@ -32,6 +33,7 @@ __all__ = [
     "anndata",
     "archive_format",
     "default_names",
+    "find_suspicious",
     "from_anndata",
     "from_frame",
     "kind_of",

@@ -23,10 +23,11 @@ from closeknit.exceptions import DataError
 from closeknit.io.dialect import MISSING, Dialect, Sample, find_dialect, is_missing, to_number
 from closeknit.io.extras import require
 from closeknit.io.files import open_binary, parts_of
-from closeknit.io.table import Selection, Table, assemble, default_names
+from closeknit.io.table import UNNAMED, Selection, Table, assemble, default_names
 
 #: The dialect is found from this many bytes, and from at least this many lines.
 _HEAD_BYTES, _HEAD_LINES = 2**18, 20
+_PACKED = {b"\x1f\x8b": ".gz", b"\xfd7zXZ": ".xz", b"BZh": ".bz2"}
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")  # int64 has room for 18 digits
 _CODE = re.compile("0[0-9]+")  # 007 is a name
 
@@ -46,7 +47,21 @@ def read_delimited(path: Path, selection: Selection, **dialect: Any) -> Table:
            [4.7, 1.4]])
     """
     require("pyarrow.csv", "cli", "reading text needs pyarrow")
-    return _File(path, *find_dialect(_head(path), **dialect)).read(selection)
+    head = _head(path)
+    _check_text(path, head)
+    return _File(path, *find_dialect(head, **dialect)).read(selection)
+
+
+def _check_text(path: Path, head: bytes) -> None:
+    """Complain about a file that is no text, whatever its name says."""
+    if head.startswith(b"PK"):
+        raise DataError(
+            "it is a workbook or a ZIP archive, not text; export it as CSV, or name it "
+            f"{path.name}.zip"
+        )
+    ending = next((end for magic, end in _PACKED.items() if head.startswith(magic)), None)
+    if ending is not None:
+        raise DataError(f"it is compressed; name it {path.name}{ending}")
 
 
 class _File:
@@ -63,7 +78,8 @@ class _File:
         self.path, self.dialect, self.sample = path, dialect, sample
         if not sample.rows:
             raise DataError("it has a header, but no rows; write or download it again")
-        self.names = sample.names or list(default_names(len(sample.rows[0])))
+        names = sample.names or default_names(len(sample.rows[0]))
+        self.names = [name or (f"{UNNAMED}{i}" if i else "") for i, name in enumerate(names)]
 
     def read(self, selection: Selection) -> Table:
         if any(len(row) != len(self.names) for row in self.sample.rows):

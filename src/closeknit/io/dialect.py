@@ -13,10 +13,15 @@ from io import StringIO
 from closeknit.exceptions import CloseknitWarning, DataError
 
 _SEPARATORS = (",", ";", "\t", "|")
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "missing"})
+MISSING = frozenset(
+    {"", "na", "n/a", "n.a.", "nan", "null", "none", "missing", "?", "-", ".", ".."}
+    | {"#n/a", "<na>"}  # what Excel and pandas write
+)
 _COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.IGNORECASE)
 #: 1,234 is a thousand to some and little more than one to others.
 _AMBIGUOUS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+#: What Excel writes and reads above a table.
+_EXCEL = re.compile("sep=(.)", re.IGNORECASE)
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -98,9 +103,13 @@ def find_dialect(
     encoding = encoding or next((e for mark, e in _MARKS.items() if head.startswith(mark)), "utf-8")
     lines = list(StringIO(_decode(head, encoding).removeprefix("\ufeff"), newline=""))
     first = _find_first(lines)
+    declared = _EXCEL.fullmatch(lines[first].strip())
+    if declared and len(lines) > first + 1:
+        sep, first = sep or declared[1], first + 1
     lines[first] = lines[first].removeprefix("#").lstrip(" ")
     sep = sep or _find_separator(lines[first:])
     rows, ends = _split(lines[first:], sep)
+    rows[0] = _complete(rows[0], rows[1:])
     body = list(zip(*rows[1:], strict=False))
     decimal = decimal or _find_decimal(body or [(cell,) for cell in rows[0]], sep)
     if header is None:
@@ -110,6 +119,15 @@ def find_dialect(
         return dialect, Sample(None, rows, first)
     names = [name.strip() for name in rows[0]]
     return dialect, Sample(names, rows[1:], first + ends[0])
+
+
+def _complete(header: list[str], rows: list[list[str]]) -> list[str]:
+    """The header with a name for a column that has none: R writes none above the names of rows."""
+    if not rows or any(len(row) != len(header) + 1 for row in rows):
+        return header
+    if any(to_number(cell) is not None for cell in header):
+        return header
+    return [*header, ""] if all(is_missing(row[-1]) for row in rows) else ["", *header]
 
 
 def is_missing(cell: str) -> bool:

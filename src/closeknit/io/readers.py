@@ -70,6 +70,8 @@ def kind_of(path: str | Path) -> str:
         return _KINDS[inner.suffix.lower()]
     if suffix in _KINDS:
         return _KINDS[suffix]
+    if suffix in (".xlsx", ".xls", ".ods"):
+        raise DataError(f"cannot read {path}: it is a workbook; export the sheet as CSV")
     raise DataError(
         f"cannot read {path}: the ending {suffix or '(none)'} is unknown; use one of "
         f"{', '.join(_KINDS)}, and .csv, .tsv, .txt and .mtx also with .gz, .xz, .bz2 or .zip"
@@ -91,7 +93,9 @@ def read_table(
 ) -> Table:
     r"""Read data from a file whose ending says what it is.
 
-    Numeric columns are features; the others are kept as labels.
+    Numeric columns are features; the others are kept as labels. A column whose name says that it
+    holds identifiers (``id``, ``cell_id``, ``PassengerId``, ``barcode``, or no name above a first
+    column) names the rows if all its values differ, and is a label if they do not.
 
     What a file holds may take 1 GiB of memory, or a hundred times the size of the file if that is
     more; one that would take more, such as an archive of zeros, is refused.
@@ -108,8 +112,7 @@ def read_table(
     labels : collection of str or None, default=None
         Columns to keep as labels although they are numeric, such as a class.
     ids : str or None, default=None
-        The column that says what the rows are called. None takes the first column if it is called
-        "id" or "index", or nothing.
+        The column that says what the rows are called; None goes by the names of columns, as above.
     missing : {"error", "drop"}, default="error"
         What to do with rows that have missing or infinite features.
     key : str or None, default=None

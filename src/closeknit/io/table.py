@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -17,9 +18,14 @@ from closeknit.exceptions import DataError
 if TYPE_CHECKING:
     from closeknit.io.dialect import Dialect
 
-#: A first column of such a name holds identifiers; the empty name is what pandas writes for an
+#: A first column of such a name holds identifiers; the empty name is what pandas and R write for an
 #: index.
-_ID_NAMES = ("", "unnamed: 0", "id", "ids", "index")
+_FIRST_ID = ("", "unnamed: 0", "ids", "index", "rowname", "rownames")
+#: A column of such a name does wherever it stands: id, cell_id, PassengerId, barcode.
+_ANY_ID = re.compile(r"(?:.*[_. -])?(?i:id|uuid|barcode)|.*[a-z]I[dD]")
+
+#: How columns are called that have no name, before their numbers; pandas does so, too.
+UNNAMED = "unnamed: "
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,17 +144,19 @@ class Selection:
         """Columns that are not features even if they hold numbers, of those in `order`."""
         if self.features is not None:
             return {*order} - {*self.features}
-        ids = self.id_column(order)
-        return {*(self.labels or ()), *(() if ids is None else (ids,))}
+        return {*(self.labels or ()), *self.id_columns(order)}
 
-    def id_column(self, order: Sequence[str]) -> str | None:
-        """The column of identifiers, of those in `order`: the one named, or the first if its name
-        says so.
+    def id_columns(self, order: Sequence[str]) -> list[str]:
+        """Columns that may hold identifiers, of those in `order`: the one that the user names, or
+        those whose names say so.
         """
         if self.ids is not None:
-            return self.ids
-        named = len(order) > 1 and order[0].strip().lower() in _ID_NAMES
-        return order[0] if named and order[0] not in self.wanted() else None
+            return [self.ids]
+        if len(order) < 2:
+            return []
+        first = order[:1] if order[0].strip().lower() in _FIRST_ID else []
+        named = [name for name in order if name not in first and _ANY_ID.fullmatch(name.strip())]
+        return [name for name in (*first, *named) if name not in self.wanted()]
 
 
 def default_names(n: int) -> tuple[str, ...]:
@@ -207,10 +215,15 @@ def assemble(
     def values(name: str) -> NDArray[Any]:
         return others[name] if name in others else _column(X, position[name])
 
-    id_name = selection.id_column(order)
-    # A column called "id" whose values repeat is a label like any other.
-    if id_name is not None and selection.ids is None and not _all_different(values(id_name)):
-        id_name = None
+    id_name = selection.ids
+    if id_name is None:  # a column called "id" whose values repeat is a label like any other
+        candidates = selection.id_columns(order)
+        id_name = next((name for name in candidates if _all_different(values(name))), None)
+    empty = _find_empty(X, names) if selection.features is None else set()
+    if len(empty) < len(names):
+        others = {**others, **{name: np.full(X.shape[0], "", dtype=object) for name in empty}}
+        order = [name for name in order if name not in empty or not name.startswith(UNNAMED)]
+        names = [name for name in names if name not in empty]
     features = _choose_features(names, order, selection)
     taken = {*features, id_name}
     labels = {name: values(name) for name in order if name not in taken}
@@ -224,6 +237,13 @@ def assemble(
         X, ids = X[keep], None if ids is None else ids[keep]
         labels = {name: column[keep] for name, column in labels.items()}
     return Table(X, tuple(features), labels, ids, kind, id_name or None, n_dropped)
+
+
+def _find_empty(X: Any, names: Sequence[str]) -> set[str]:
+    """Columns without a single value, as separators at the ends of lines make them."""
+    if sparse.issparse(X) or not len(X):
+        return set()
+    return {names[int(i)] for i in np.flatnonzero(np.isnan(X[0])) if np.isnan(X[:, i]).all()}
 
 
 def _to_floats(X: Any) -> Any:
