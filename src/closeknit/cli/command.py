@@ -241,7 +241,8 @@ def _warnings_at_the_end(command: Command) -> Iterator[None]:
             yield
         finally:
             for message in dict.fromkeys(str(warning.message) for warning in caught):
-                command.warn(message)
+                if not message.startswith("Glyph "):  # one per character; ours says what to do
+                    command.warn(message)
 
 
 def _print_table(title: str, facts: Sequence[Fact], files: Sequence[Fact], stream: TextIO) -> None:

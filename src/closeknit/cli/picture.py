@@ -72,7 +72,7 @@ class Picture:
         if self.path.suffix.lower() == ".html":
             self._write_page(Y, title, placed, new)
             return
-        from closeknit.plotting import plot_embedding
+        from closeknit.plotting import families_for, plot_embedding
 
         figure = out.new_figure((8.0, 7.0))
         axes: Any = figure.add_subplot(projection="3d" if Y.shape[1] == 3 else None)
@@ -81,7 +81,7 @@ class Picture:
             style = {"s": 26.0, "facecolors": "white", "edgecolors": "black", "linewidths": 1.1}
             axes.scatter(*Z.T, zorder=6, **style)
         rings = "; rings are new points" if len(placed) and Y.shape[1] > 1 else ""
-        axes.set_title(title + rings)
+        axes.set_title(title + rings, fontfamily=families_for([title]))
         out.save_figure(figure, self.path)
 
     def _colors(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ The same colours and scales for figures of your own::
     categorize(labels, n_samples)    labels of any kind as numbered names
     curve_styles(n)                  colours and dashes of n curves
     resolve_scale(name, scale, x)    "linear" or "log" for "auto"
+    families_for(texts)              fonts that can write them
 
 Colours are safe for colour-blind readers, colour maps are perceptually uniform, and no setting of
 Matplotlib is changed.
@@ -24,6 +25,7 @@ Matplotlib is changed.
 
 from closeknit.plotting._axes import curve_styles, resolve_scale
 from closeknit.plotting._categories import MISSING, PALETTE, categorize, category_colors
+from closeknit.plotting._fonts import families_for
 from closeknit.plotting.affinities import plot_affinities
 from closeknit.plotting.blocks import plot_blocks
 from closeknit.plotting.embedding import plot_embedding
@@ -41,6 +43,7 @@ __all__ = [
     "category_colors",
     "curve_styles",
     "embedding_html",
+    "families_for",
     "plot_affinities",
     "plot_blocks",
     "plot_embedding",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
@@ -54,6 +55,7 @@ class Names(Artist):
         self.anchors = anchors
         self.names = tuple(names)
         self.size = size
+        self.font = FontProperties(size=size)
         self.boxes: dict[str, Bbox] = {}
         self.set_zorder(5.0)
         self.set_in_layout(False)
@@ -81,7 +83,7 @@ class Names(Artist):
             float(anchor[0]),
             float(anchor[1]),
             name,
-            fontsize=self.size,
+            fontproperties=self.font,
             ha="center",
             va="center",
             transform=IdentityTransform(),

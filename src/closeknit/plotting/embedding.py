@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from closeknit.plotting._axes import (
     legend_beside,
 )
 from closeknit.plotting._categories import MISSING, Categories, categorize, category_colors
+from closeknit.plotting._fonts import families_for
 from closeknit.plotting._points import draw_points, jitter
 
 if TYPE_CHECKING:
@@ -113,13 +115,23 @@ def plot_embedding(
     style: dict[str, Any] = {"size": size, "alpha": alpha, "shade": shade}
     if numbers is not None:
         title = color_title or str(getattr(values, "name", None) or "value")
-        draw_values(axes, Y, numbers, title, colormap=colormap, norm=norm, **style)
+        with _writing([title]):
+            draw_values(axes, Y, numbers, title, colormap=colormap, norm=norm, **style)
     elif categories is not None:
-        _draw_labels(axes, Y, categories, names, palette, style)
+        texts = [] if names == "none" else [*categories.names, categories.title or ""]
+        with _writing(texts):
+            _draw_labels(axes, Y, categories, names, palette, style)
     else:
         colors = np.broadcast_to(category_colors(["points"]), (len(Y), 3))
         draw_points(axes, Y, colors, np.zeros(len(Y), dtype=bool), **style)
     return axes
+
+
+def _writing(texts: Sequence[str]) -> AbstractContextManager[None]:
+    """Write with fonts that have the characters of these texts, inside the block."""
+    from matplotlib import rc_context
+
+    return rc_context({"font.family": families_for(texts)})
 
 
 def check_values(values: ArrayLike, what: str, n_samples: int) -> Array:
