@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import closeknit as ck
 from closeknit.minimize import History, Springs, homotopy, minimize
-from closeknit.plotting import plot_entropy, plot_history, plot_path, plot_sparsity
+from closeknit.plotting import curve_styles, plot_entropy, plot_history, plot_path, plot_sparsity
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -266,3 +266,11 @@ def test_sparsity_curves_are_sorted_and_named(render):
 def test_sparsities_that_cannot_be_drawn(ax, curves, message):
     with pytest.raises(ValueError, match=message):
         plot_sparsity(curves, ax)
+
+
+def test_a_direction_has_one_style_in_all_pictures():
+    few = dict(zip(["lbfgs", "spectral"], curve_styles(["lbfgs", "spectral"]), strict=True))
+    names = ["mine", "spectral", "gradient", "yours", "lbfgs"]
+    many = dict(zip(names, curve_styles(names), strict=True))
+    assert few == {name: many[name] for name in few}
+    assert len({str(style) for style in many.values()}) == len(names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,12 @@ _LARGEST = 1e150
 
 
 _DASHES = ("-", "--", ":", "-.")
+#: Each has a colour of its own, in this order.
+_DIRECTIONS = (
+    "gradient", "fixed-point", "diagonal-hessian", "cg", "spectral-minus", "lbfgs", "spectral",
+    "spectral-growing", "spectral-lbfgs", "momentum", "spectral-momentum", "spectral-gradient",
+    "spectral-diagonal",
+)  # fmt: skip
 _ROWS = 20  # entries in one column of a legend
 
 
@@ -101,12 +108,14 @@ def legend_beside(
         ax.set_position((place.x0, place.y0, place.width - excess, place.height))
 
 
-def curve_styles(n_curves: int) -> list[dict[str, Any]]:
+def curve_styles(curves: int | Sequence[str]) -> list[dict[str, Any]]:
     """Colours, and dashes that differ between curves whose colours are easily confused.
 
     Parameters
     ----------
-    n_curves : int
+    curves : int or sequence of str
+        How many, or what they are called. Directions of :mod:`closeknit.minimize` look the same in
+        all pictures, whatever else these show; other names take what is left.
 
     Returns
     -------
@@ -118,11 +127,16 @@ def curve_styles(n_curves: int) -> list[dict[str, Any]]:
     >>> from closeknit.plotting import curve_styles
     >>> [style["linestyle"] for style in curve_styles(7)]
     ['-', '-', '-', '-', '-', '-', '--']
+    >>> curve_styles(["mine", "spectral"])[1] == curve_styles(["spectral", "lbfgs"])[0]
+    True
     """
-    colors = category_colors([str(i) for i in range(n_curves)])
+    names = [""] * curves if isinstance(curves, int) else list(curves)
+    known = [_DIRECTIONS.index(name) if name in _DIRECTIONS else None for name in names]
+    free = (i for i in count() if i not in known)
+    places = [next(free) if place is None else place for place in known]
+    colors = category_colors([str(i) for i in range(max(places, default=-1) + 1)])
     return [
-        {"color": tuple(color), "linestyle": _DASHES[i // 6 % len(_DASHES)]}
-        for i, color in enumerate(colors)
+        {"color": tuple(colors[i]), "linestyle": _DASHES[i // 6 % len(_DASHES)]} for i in places
     ]
 
 

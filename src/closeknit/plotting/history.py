@@ -82,7 +82,7 @@ def plot_history(
     x_chosen = resolve_scale("x_scale", x_scale, _after_start(curves), wide=1000.0)
     y_chosen = resolve_scale("y_scale", y_scale, np.concatenate([c[1] for c in curves.values()]))
     axes = axes_for(ax)
-    for (name, (across, up)), style in zip(curves.items(), curve_styles(len(curves)), strict=True):
+    for (name, (across, up)), style in zip(curves.items(), curve_styles([*curves]), strict=True):
         axes.plot(across, up, label=name, linewidth=1.6, **style)
     _scale_x(axes, x_chosen, curves)
     axes.set_yscale(y_chosen)

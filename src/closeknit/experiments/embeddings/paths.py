@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from closeknit._arrays import Array
 from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
-from closeknit.experiments.embeddings.problems import PAPERS, Model, finished, methods
+from closeknit.experiments.embeddings.problems import PAPERS, Model, finished, methods, styles
 from closeknit.experiments.report import Section, claim, table
 from closeknit.minimize import Convergence, Schedule, log_spaced, run_schedule
 from closeknit.minimize import Path as LambdaPath
-from closeknit.plotting import curve_styles, plot_embedding
+from closeknit.plotting import plot_embedding
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,7 @@ def draw(outcome: Paths, labels: NDArray[Any] | None) -> Any:
     plot_embedding(outcome.paths["SD"].X, labels, embedding, names="none")
     embedding.set_title("the last map of SD", fontsize="medium")
     embedding.set_axis_off()
-    for (label, path), style in zip(
-        outcome.paths.items(), curve_styles(len(outcome.paths)), strict=True
-    ):
+    for (label, path), style in zip(outcome.paths.items(), styles(outcome.paths), strict=True):
         counts = [max(1, result.n_iter) for result in path.results]
         iterations.plot(path.lams, counts, lw=1.2, label=label, **style)
         seconds.plot(path.lams, [result.seconds for result in path.results], lw=1.2, **style)

@@ -25,6 +25,18 @@ from closeknit.repulsion import ExactRepulsion
 LAM = 100.0
 PAPERS = ("GD", "FP", "DiagH", "CG", "SD−", "L-BFGS", "SD")
 OURS = ("ours: SD, growing steps", "ours: SD + L-BFGS")
+#: What the library calls the directions of these methods, for their colours.
+_DIRECTIONS = {
+    "GD": "gradient",
+    "FP": "fixed-point",
+    "DiagH": "diagonal-hessian",
+    "CG": "cg",
+    "SD−": "spectral-minus",
+    "L-BFGS": "lbfgs",
+    "SD": "spectral",
+    OURS[0]: "spectral-growing",
+    OURS[1]: "spectral-lbfgs",
+}
 #: Evaluations that an iteration of SD− costs: in an hour on MNIST the paper makes 70 iterations of
 #: L-BFGS and 37 of SD−.
 MINUS_COST = 70 / 37
@@ -44,14 +56,17 @@ def methods(n_neighbors: int | None = None, leave_out: Iterable[str] = ()) -> di
 
     CG has a better line search than the others, as in the paper.
     """
-    papers = ("gradient", "fixed-point", "diagonal-hessian", "cg", "spectral-minus", "lbfgs")
     found: dict[str, Any] = {
-        label: (direction, "auto" if direction == "cg" else Shrinking())
-        for label, direction in zip(PAPERS, papers, strict=False)
+        label: (_DIRECTIONS[label], "auto" if label == "CG" else Shrinking()) for label in PAPERS
     }
     found["SD"] = (SD(n_neighbors), Shrinking())
     found |= {OURS[0]: (SD(n_neighbors), "auto"), OURS[1]: (SDLBFGS(n_neighbors), "auto")}
     return {label: method for label, method in found.items() if label not in leave_out}
+
+
+def styles(labels: Iterable[str]) -> list[dict[str, Any]]:
+    """How the curves of methods look: the same in every figure."""
+    return curve_styles([_DIRECTIONS[label] for label in labels])
 
 
 @dataclass(frozen=True)
@@ -126,9 +141,7 @@ class Runs:
 
     def draw(self, axes: Any, **options: Any) -> None:
         """Draw learning curves without a legend, of which several axes share one."""
-        for (label, run), style in zip(
-            self.runs.items(), curve_styles(len(self.runs)), strict=True
-        ):
+        for (label, run), style in zip(self.runs.items(), styles(self.runs), strict=True):
             plot_history(run, axes, **options)
             axes.lines[-1].set(label=label, **style)
 

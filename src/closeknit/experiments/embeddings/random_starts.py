@@ -10,9 +10,8 @@ import numpy as np
 
 from closeknit._arrays import Array, Integers
 from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
-from closeknit.experiments.embeddings.problems import MINUS_COST, PAPERS, Model, methods
+from closeknit.experiments.embeddings.problems import MINUS_COST, PAPERS, Model, methods, styles
 from closeknit.experiments.report import Section, claim, listed, table
-from closeknit.plotting import PALETTE
 
 SIZE = 1e-2
 MOST_MINUS = 10  # starts of SD−, of which each takes four times as long as with other methods
@@ -86,9 +85,9 @@ def draw(outcomes: Sequence[RandomStarts]) -> Any:
     """The objective against the number of iterations, a point for each start; GD lies above."""
     figure, grid = new_figure(1, len(outcomes), width=4.8, height=3.8)
     for axes, outcome in zip(grid[0], outcomes, strict=True):
-        for colour, label in zip(PALETTE, outcome.values, strict=False):
-            counts, values = outcome.iterations[label], outcome.values[label]
-            axes.scatter(counts, values, s=12, alpha=0.7, color=colour, lw=0, label=label)
+        for label, style in zip(outcome.values, styles(outcome.values), strict=True):
+            dots = {"s": 12, "alpha": 0.7, "color": style["color"], "lw": 0}
+            axes.scatter(outcome.iterations[label], outcome.values[label], label=label, **dots)
         shown = np.concatenate([v for label, v in outcome.values.items() if label != "GD"])
         margin = 0.05 * np.ptp(shown)
         axes.set_ylim(shown.min() - margin, shown.max() + margin)
