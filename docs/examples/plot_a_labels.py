@@ -1,6 +1,6 @@
 """
-Labels from a few
-=================
+Labels from a few examples
+==========================
 
 Ten labelled digits, one of each kind, and 1,787 without a label.
 """
