@@ -304,7 +304,7 @@ def test_without_arrow_the_extra_is_named(write, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "saying"),
     [
-        (gzip.compress(b"a,b\n1,2\n"), "it is compressed; name it data.csv.gz"),
+        (gzip.compress(b"a,b\n1,2\n", mtime=0), "it is compressed; name it data.csv.gz"),
         (b"PK\x03\x04 a workbook", "export it as CSV"),
     ],
 )
