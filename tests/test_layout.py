@@ -15,7 +15,7 @@ HOME = Path(closeknit.__file__).parent
 
 #: Stations in the order of the line; those in one row know nothing of each other.
 LINE = [
-    ("exceptions", "_arrays", "_core", "_threads", "_labels", "progress", "kernels"),
+    ("exceptions", "_arrays", "_checks", "_core", "_threads", "_labels", "progress", "kernels"),
     ("linalg",),
     ("neighbors",),
     ("affinities",),
@@ -32,7 +32,7 @@ LINE = [
 ]
 ROW = {station: row for row, stations in enumerate(LINE) for station in stations}
 #: Modules that every station may use although their names begin with an underscore.
-FOUNDATIONS = {"_arrays", "_core", "_threads", "_labels"}
+FOUNDATIONS = {"_arrays", "_checks", "_core", "_threads", "_labels"}
 #: Names by which scikit-learn wants its callbacks to be called.
 SCIKIT_LEARN = {"_init_callback_context"}
 

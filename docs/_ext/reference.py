@@ -20,7 +20,7 @@ STATIONS = (
 
 def write_index(app: Any, config: Any) -> None:
     """List the stations that this version has; one that is not known here is an error."""
-    if unknown := set(closeknit._NAMES) - {"cli", *STATIONS}:
+    if unknown := set(closeknit.__all__) - {"cli", *closeknit._HOME, *STATIONS}:
         raise ValueError(f"{INDEX.name} should list {unknown}; add them to STATIONS")
     there = [name for name in STATIONS if find_spec(f"closeknit.{name}")]
     listed = "\n   ".join(there)

@@ -65,50 +65,15 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
-#: Where each public name lives, by station; the stations themselves are public, too.
+#: The public names that are not stations themselves, by the station they live in.
 _NAMES = {
-    "affinities": (
-        "EntropicAffinities",
-        "bandwidth_bounds",
-        "entropic_affinities",
-        "solve_bandwidths",
-    ),
-    "apps": (
-        "BlurringMeanShift",
-        "LabelPropagation",
-        "LabelSpreading",
-        "MeanShift",
-        "SpectralClustering",
-        "image_affinities",
-        "segment_image",
-    ),
-    "cli": (),
-    "datasets": (),
-    "distributed": (),
-    "embeddings": (
-        "SNE",
-        "TSNE",
-        "ElasticEmbedding",
-        "LaplacianEigenmaps",
-        "SymmetricSNE",
-        "TElasticEmbedding",
-    ),
-    "exceptions": (),
-    "experiments": (),
-    "explore": (),
-    "graphs": (),
-    "io": (),
-    "kernels": (),
-    "linalg": (),
-    "minimize": ("directions",),
-    "neighbors": (),
-    "objectives": (),
-    "plotting": (),
-    "progress": (),
-    "quality": (),
-    "repulsion": (),
+    "affinities": "EntropicAffinities bandwidth_bounds entropic_affinities solve_bandwidths",
+    "apps": "BlurringMeanShift LabelPropagation LabelSpreading MeanShift SpectralClustering "
+    "image_affinities segment_image",
+    "embeddings": "SNE TSNE ElasticEmbedding LaplacianEigenmaps SymmetricSNE TElasticEmbedding",
+    "minimize": "directions",
 }
-_HOME = {name: station for station, names in _NAMES.items() for name in names}
+_HOME = {name: station for station, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "SNE",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from closeknit._arrays import Array, Integers
+from closeknit._checks import check_count
 from closeknit._threads import chunks, single_threaded_blas
 from closeknit.neighbors import seed_of
 
@@ -192,5 +193,4 @@ def _fill(
 
 def _check_counts(**counts: Any) -> None:
     for name, value in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name}={value!r} must be an integer of at least 1")
+        check_count(name, value)

@@ -104,11 +104,9 @@ def test_exactly_one_warning_with_the_count():
 @pytest.mark.parametrize("n_neighbors", ["auto", 20, None])
 def test_estimators_warn_once_even_in_blocks(n_neighbors, monkeypatch):
     """The dense estimator works in blocks of rows but warns once, for all of them."""
-    from closeknit.neighbors import dense
-
     X = np.random.default_rng(0).normal(size=(60, 2))
     X[[3, 5, 17, 41, 59]] = 50.0  # five coinciding points, far from the rest: four ties each
-    monkeypatch.setattr(dense, "BLOCK_BYTES", 8 * 60 * 7)
+    monkeypatch.setattr("closeknit._threads._BUDGET", 8 * 60 * 7)
     estimator = EntropicAffinities(perplexity=4.0, n_neighbors=n_neighbors)
     with pytest.warns(NoBandwidthWarning, match="5 of 60") as caught:
         P = estimator.fit_transform(X)

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import closeknit as ck
-from closeknit.apps import ascent, density, mode_search
+from closeknit.apps import ascent, mode_search
 from closeknit.apps.ascent import Ascent
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.progress import listening
@@ -186,7 +186,7 @@ def test_points_that_followed_others_are_predicted_as_they_were_fitted(blobs):
 def test_batches_do_not_matter(blobs, monkeypatch):
     one = ck.MeanShift(15).fit(blobs[0])
     monkeypatch.setattr(mode_search, "BATCH", 7)
-    monkeypatch.setattr(density, "_AT_A_TIME", 100)
+    monkeypatch.setattr("closeknit._threads._BUDGET", 100 * 64)
     other = ck.MeanShift(15).fit(blobs[0])
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_array_equal(one.cluster_centers_, other.cluster_centers_)

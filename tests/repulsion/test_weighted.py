@@ -65,7 +65,7 @@ def test_sparse_weights_need_no_square_array():
 @each_kernel
 @pytest.mark.parametrize("kept", [True, False])
 def test_squared_distances_block_by_block(monkeypatch, kernel, kept):
-    monkeypatch.setattr("closeknit.neighbors.dense.BLOCK_BYTES", 8 * N * 25)  # four blocks
+    monkeypatch.setattr("closeknit._threads._BUDGET", 8 * N * 25)  # four blocks
     if not kept:
         monkeypatch.setattr("closeknit.repulsion.weighted._KEPT", 0)
     assert_same(DistanceRepulsion(1, data=DATA), cdist(DATA, DATA, "sqeuclidean"), kernel)
@@ -79,7 +79,7 @@ def test_a_function_of_distances_in_another_metric():
 
 
 def test_an_interrupt_leaves_no_half_of_the_weights(monkeypatch):
-    monkeypatch.setattr("closeknit.neighbors.dense.BLOCK_BYTES", 8 * N * 25)
+    monkeypatch.setattr("closeknit._threads._BUDGET", 8 * N * 25)
     repulsion = DistanceRepulsion(1, data=DATA)
     calls = []
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit._arrays import Array
+from closeknit._checks import check_share
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.any_kernel import distance_derivatives
 from closeknit.affinities.bandwidths import resolve, solve, to_csr
@@ -223,8 +224,7 @@ class EntropicAffinities(BaseAffinities):
             float(check_perplexity(scale, 1, np.iinfo(np.int64).max)[0])
             for scale in scales_of(_USUAL if auto else self.perplexity)
         ]
-        if not 0.0 < self.tol < 1.0:
-            raise ValueError(f"tol={self.tol} must lie between 0 and 1")
+        check_share("tol", self.tol)
         resolve(self.method, self.order, self.kernel)
         k = self._count_neighbors(n_samples, math.ceil(3.0 * max(scales)))
         if auto:

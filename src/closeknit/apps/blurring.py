@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from closeknit._arrays import Array
-from closeknit._threads import effective_n_jobs
+from closeknit._threads import chunks, effective_n_jobs
 from closeknit.apps.estimators import by_size
 from closeknit.apps.shifting import BaseMeanShift, merge_ends, positive
 from closeknit.exceptions import NotConvergedWarning
@@ -21,8 +21,7 @@ from closeknit.progress import listening, report, shown
 
 #: Points nearer than this, in bandwidths, are counted as one place that others are drawn to.
 _SAME = 1e-4
-#: Affinities that are computed at a time.
-_AT_A_TIME = 2**20
+_BYTES = 64  # working memory per affinity
 
 
 @dataclass(repr=False, eq=False)
@@ -173,7 +172,7 @@ class Groups:
         """Group the points anew, of which each has these groups near it."""
         n, heads = len(places), places[self.heads]
         rows, columns = [], []
-        for some in _blocks(near):
+        for some in chunks(len(near), _BYTES * near.shape[1]):
             apart = candidate_distances(places[some], heads, near[some], n_threads=n_threads)
             row, place = np.nonzero(apart <= np.square(_SAME * sigmas[some])[:, None])
             rows.append(row + some.start)
@@ -205,7 +204,7 @@ def blur(
     ndarray of shape (n_samples, n_features)
     """
     moved = np.empty_like(places)
-    for some in _blocks(near):
+    for some in chunks(len(near), _BYTES * near.shape[1]):
         weights = candidate_distances(places[some], heads, near[some], n_threads=n_threads)
         weights *= -0.5 / np.square(sigmas[some])[:, None]
         np.exp(weights - weights.max(axis=1, keepdims=True), out=weights)
@@ -215,9 +214,3 @@ def blur(
         shape = (len(weights), len(heads))
         moved[some] = csr_matrix((weights.ravel(), near[some].ravel(), pointers), shape) @ heads
     return moved
-
-
-def _blocks(near: NDArray[Any]) -> list[slice]:
-    """Rows at a time."""
-    size = max(1, _AT_A_TIME // near.shape[1])
-    return [slice(first, first + size) for first in range(0, len(near), size)]

@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from closeknit._arrays import Array, Integers
+from closeknit._checks import check_count, check_share
 from closeknit._threads import single_threaded_blas
-from closeknit.apps.estimators import GraphInputMixin, by_size, check_count
+from closeknit.apps.estimators import GraphInputMixin, by_size
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.graphs import affinity_graph
 from closeknit.linalg import Eigenvectors, graph_eigenvectors
@@ -181,8 +182,7 @@ class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
             )
         if self.variant not in ("ncut", "njw"):
             raise ValueError(f"unknown variant {self.variant!r}; use 'ncut' or 'njw'")
-        if not 0.0 < self.tol < 1.0:
-            raise ValueError(f"tol={self.tol} must lie between 0 and 1")
+        check_share("tol", self.tol)
 
 
 def _coordinates(found: Eigenvectors, variant: str) -> Array:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from closeknit._arrays import Array, Integers
-from closeknit._threads import effective_n_jobs
+from closeknit._threads import chunks, effective_n_jobs
 from closeknit.apps.shifting import positive
 from closeknit.neighbors import candidate_distances
 from closeknit.progress import listening
 
-#: Weights that are computed at a time: some MB, which stay in the processor's cache.
-_AT_A_TIME = 2**20
+_BYTES = 64  # working memory per weight, generously, so that weights stay in the processor's cache
 
 
+@dataclass(eq=False)
 class SamplePointDensity:
     """Σ σ_n^(−D) exp(−‖x − x_n‖² / 2σ_n²) over the points that are nearest to x.
 
@@ -39,19 +40,19 @@ class SamplePointDensity:
 
     saved_state: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(
-        self, X: Array, sigmas: Array, index: Any, n_neighbors: int, n_jobs: int | None
-    ) -> None:
+    X: Array
+    sigmas: Array
+    index: Any
+    n_neighbors: int
+    n_jobs: int | None
+
+    def __post_init__(self) -> None:
         # Neighbours are looked up among the points, where compiled code trusts them to be.
-        if X.shape != index.points_.shape or sigmas.shape != X.shape[:1]:
+        if self.X.shape != self.index.points_.shape or self.sigmas.shape != self.X.shape[:1]:
             raise ValueError("the density's points, bandwidths and index do not fit each other")
-        self.X = X
-        self.sigmas = positive(sigmas)
-        self.index = index
-        self.n_neighbors = n_neighbors
-        self.n_jobs = n_jobs
+        self.sigmas = positive(self.sigmas)
         self._rates = -0.5 / self.sigmas**2
-        self._heights = -X.shape[1] * np.log(self.sigmas)
+        self._heights = -self.X.shape[1] * np.log(self.sigmas)
 
     def search(self, places: Array) -> Integers:
         """Find the points that count at each place, the nearest first."""
@@ -75,9 +76,7 @@ class SamplePointDensity:
             Of the points, weighted by σ_n^(−D−2) exp(−‖x − x_n‖² / 2σ_n²).
         """
         logs, means = np.empty(len(places)), np.empty_like(places)
-        size = max(1, _AT_A_TIME // near.shape[1])
-        for first in range(0, len(places), size):
-            rows = slice(first, first + size)
+        for rows in chunks(len(places), _BYTES * near.shape[1]):
             logs[rows], means[rows] = self._evaluate(places[rows], near[rows])
         return logs, means
 

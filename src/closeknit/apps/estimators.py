@@ -23,13 +23,6 @@ class GraphInputMixin:
         return tags
 
 
-def check_count(name: str, value: Any, least: int = 1) -> None:
-    """Raise an error for what is not an integer, or too small a one."""
-    integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not integer or value < least:
-        raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
-
-
 def by_size(labels: NDArray[Any]) -> Integers:
     """Renumber labels so that the largest cluster is 0; of equals the one that comes first.
 

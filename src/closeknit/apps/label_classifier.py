@@ -16,7 +16,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from closeknit._arrays import Array, Flags, Integers
-from closeknit.apps.estimators import GraphInputMixin, check_count
+from closeknit._checks import check_count, check_share
+from closeknit.apps.estimators import GraphInputMixin
 from closeknit.embeddings import new_affinities
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.graphs import affinity_graph
@@ -174,8 +175,7 @@ class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_count("max_iter", self.max_iter)
-        if not 0.0 < self.tol < 1.0:
-            raise ValueError(f"tol={self.tol} must lie between 0 and 1")
+        check_share("tol", self.tol)
 
 
 def _reached(W: csr_matrix, labelled: Flags) -> Flags:

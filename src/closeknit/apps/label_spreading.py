@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from closeknit._arrays import Array, Flags
+from closeknit._checks import check_share
 from closeknit.apps.label_classifier import LabelClassifier
 from closeknit.linalg import ApproximateCholesky, row_sums, thin
 
@@ -69,5 +70,4 @@ verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not 0.0 < self.alpha < 1.0:
-            raise ValueError(f"alpha={self.alpha} must lie between 0 and 1")
+        check_share("alpha", self.alpha)

@@ -11,8 +11,8 @@ from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from closeknit._arrays import Array, Integers
+from closeknit._checks import check_count, check_share
 from closeknit.affinities import EntropicAffinities
-from closeknit.apps.estimators import check_count
 from closeknit.neighbors import Neighbors
 
 
@@ -51,8 +51,7 @@ class BaseMeanShift(ClusterMixin, BaseEstimator):
                 "points that move need new neighbours: neighbors= must be 'auto', 'exact', "
                 "'approximate' or an index, not the neighbours themselves"
             )
-        if not 0.0 < self.tol < 1.0:
-            raise ValueError(f"tol={self.tol} must lie between 0 and 1")
+        check_share("tol", self.tol)
         if not 0.0 < self.merge < math.inf:
             raise ValueError(f"merge={self.merge} must be a positive number")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from closeknit.neighbors import fit_index
 from closeknit.progress import listening
 
 
+@dataclass(eq=False)
 class Trajectories:
     """Places that points passed, and for each place the point whose end it leads to.
 
@@ -23,9 +25,8 @@ class Trajectories:
 
     saved_state: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, index: Any, leaders: Integers) -> None:
-        self.index = index
-        self.leaders = leaders
+    index: Any
+    leaders: Integers
 
     @classmethod
     def through(
@@ -45,12 +46,12 @@ class Trajectories:
         return np.where(near, self.leaders[found.indices[:, 0]], -1)
 
 
+@dataclass(eq=False)
 class Recorder:
     """Collects where points pass, batch by batch."""
 
-    def __init__(self) -> None:
-        self._places: list[Array] = []
-        self._points: list[Integers] = []
+    _places: list[Array] = field(default_factory=list)
+    _points: list[Integers] = field(default_factory=list)
 
     def add(self, points: Integers, places: Array) -> None:
         """Record that points pass some places."""

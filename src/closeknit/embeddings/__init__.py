@@ -9,7 +9,8 @@
 What all share is in base.py; what those share that minimise an objective, in nonlinear.py.
 """
 
-from closeknit.embeddings.base import BaseEmbedding, check_number
+from closeknit._checks import check_number
+from closeknit.embeddings.base import BaseEmbedding
 from closeknit.embeddings.eigenmaps import LaplacianEigenmaps
 from closeknit.embeddings.elastic import ElasticEmbedding, TElasticEmbedding
 from closeknit.embeddings.initialize import initial_embedding, scaled_start

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -105,16 +104,3 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-def check_number(
-    name: str, value: Any, *words: str | None, integer: bool = False, least: int = 0
-) -> None:
-    """Refuse what is neither a number of at least `least` nor one of the words."""
-    if isinstance(value, str | None) and value in words:
-        return
-    number = isinstance(value, Integral if integer else Real) and not isinstance(value, bool)
-    if not number or not value >= least:
-        allowed = "".join(f"{word!r} or " for word in words)
-        noun = "an integer" if integer else "a number"
-        raise ValueError(f"{name}={value!r} must be {allowed}{noun} of at least {least}")

@@ -13,7 +13,8 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
 from closeknit._arrays import Array, Integers
-from closeknit.embeddings.base import BaseEmbedding, check_number
+from closeknit._checks import check_number
+from closeknit.embeddings.base import BaseEmbedding
 from closeknit.embeddings.out_of_sample import weighted_means
 from closeknit.linalg import graph_eigenvectors, permuted
 from closeknit.progress import report, shown

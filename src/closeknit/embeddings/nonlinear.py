@@ -11,8 +11,9 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit._arrays import Array
+from closeknit._checks import check_number
 from closeknit.embeddings._callbacks import CallbackSupportMixin, each_iteration, with_callbacks
-from closeknit.embeddings.base import BaseEmbedding, check_number
+from closeknit.embeddings.base import BaseEmbedding
 from closeknit.embeddings.initialize import initial_embedding
 from closeknit.embeddings.out_of_sample import place
 from closeknit.embeddings.settled import MapSettled

@@ -177,10 +177,6 @@ class Comparison:
         """One dictionary per graph, as ``pandas.DataFrame`` takes them."""
         return [asdict(row) for row in self.rows]
 
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        """The same by name."""
-        return {record.pop("name"): record for record in self.to_records()}
-
     def __repr__(self) -> str:
         header = ("graph", "edges", "sparsity", "components", "isolated", "degree", "D1", "D2")
         cells = [header]

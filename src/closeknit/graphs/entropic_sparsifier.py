@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from closeknit.graphs.selection import keep_smallest, subgraph
+from closeknit.graphs.selection import keep_smallest
 from closeknit.graphs.sparsifier import BaseSparsifier
+from closeknit.linalg import take_entries
 
 
 @dataclass(repr=False, eq=False)
@@ -74,7 +75,7 @@ class EntropicSparsifier(BaseSparsifier):
             kept = W.data >= (0.001 if self.threshold is None else self.threshold)
         else:
             kept = keep_smallest(-W.data, self._wanted_edges(W.shape[0], W.nnz))
-        graph = subgraph(W, kept)
+        graph = take_entries(W, np.flatnonzero(kept))
         return {"graph_": graph, "threshold_": float(graph.data.min(initial=np.inf))}
 
     def _check_parameters(self) -> None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from closeknit._arrays import Array
+from closeknit._threads import chunks
 from closeknit.kernels import EPANECHNIKOV, Kernel
 
 #: Step of the grid on which signs are taken, in bandwidths: much less than a smooth kernel's width.
 _STEP = 1.0 / 16.0
 #: Distance beyond which no kernel is concave, in bandwidths.
 _FAR = 64.0
-#: Entries of a block of differences.
-_ENTRIES = 2**20
+_BYTES = 64  # working memory per difference
 
 
 def modes_of_kernel(t: Array, bandwidth: float, kernel: Kernel) -> Array:
@@ -65,11 +65,10 @@ def _concave(kernel: Kernel) -> float:
 def _slopes(x: Array, t: Array, bandwidth: float, kernel: Kernel) -> Array:
     """Σ g (tᵢ − x) at each place, block by block."""
     out = np.empty(len(x))
-    size = max(1, _ENTRIES // len(t))
-    for first in range(0, len(x), size):
-        apart = (t - x[first : first + size, None]) / bandwidth
+    for some in chunks(len(x), _BYTES * len(t)):
+        apart = (t - x[some, None]) / bandwidth
         squared = 0.5 * np.square(apart)
-        out[first : first + size] = -(kernel.K(squared) * kernel.K1(squared) * apart).sum(axis=1)
+        out[some] = -(kernel.K(squared) * kernel.K1(squared) * apart).sum(axis=1)
     return out
 
 

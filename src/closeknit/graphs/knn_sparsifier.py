@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from closeknit.graphs.selection import keep_smallest, subgraph
+from closeknit._checks import check_count
+from closeknit.graphs.selection import keep_smallest
 from closeknit.graphs.sparsifier import BaseSparsifier
-from closeknit.linalg import canonical, check_weights, entry_rows, with_data
-from closeknit.neighbors import Neighbors, fit_index
+from closeknit.linalg import canonical, check_weights, entry_rows, take_entries, with_data
+from closeknit.neighbors import Neighbors, fit_index, given_neighbors
 
 _DEFAULT = 10
 
@@ -98,7 +99,7 @@ class KNNSparsifier(BaseSparsifier):
         else:
             kept = keep_smallest(-near.data, self._wanted_edges(n, near.nnz))
             k = int(n - near.data[kept].min(initial=n))
-        return {"graph_": subgraph(weights, kept), "n_neighbors_": k}
+        return {"graph_": take_entries(weights, np.flatnonzero(kept)), "n_neighbors_": k}
 
     def _join(self, directed: csr_matrix) -> csr_matrix:
         """Take what is larger of both directions, or what is smaller and in both."""
@@ -130,12 +131,7 @@ class KNNSparsifier(BaseSparsifier):
         """A function from a number of neighbours to these, and the largest number it takes."""
         given = self.neighbors
         if isinstance(given, Neighbors | tuple):
-            found = given if isinstance(given, Neighbors) else Neighbors.from_arrays(*given)
-            if found.n_samples != X.shape[0] or found.n_targets != X.shape[0]:
-                raise ValueError(
-                    f"neighbors= describes {found.n_samples} points among {found.n_targets}, "
-                    f"X has {X.shape[0]}; they must be the same points"
-                )
+            found = given_neighbors(given, X.shape[0])
             return found.truncate, found.n_neighbors
         metric = "precomputed" if self.input == "distances" else self.metric
         options = {"n_jobs": self.n_jobs, "random_state": self.random_state}
@@ -164,9 +160,8 @@ class KNNSparsifier(BaseSparsifier):
         self._check_one_target("n_neighbors", "sparsity")
         if self.mode not in ("connectivity", "distance"):
             raise ValueError(f"mode={self.mode!r} is unknown; choose 'connectivity' or 'distance'")
-        k = self.n_neighbors
-        if k is not None and (not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1):
-            raise ValueError(f"n_neighbors={k!r} must be an integer of at least 1")
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors)
 
 
 def _nearness_by_weight(W: csr_matrix) -> csr_matrix:

@@ -20,6 +20,7 @@ from math import factorial
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermevander
 from numpy.typing import ArrayLike, NDArray
 
 from closeknit._arrays import Array, Integers
@@ -208,22 +209,13 @@ def _taps(*, middle: bool = False) -> Array:
     """
     half = int(_REACH / _STEP)
     u: Array = _STEP * np.arange(-half - 0.5 * middle, half + 1.0)
-    hermite = _hermite(u, 2 * _ORDER + 1) * np.exp(-0.5 * u * u)
+    hermite = hermevander(u, 2 * _ORDER).T * np.exp(-0.5 * u * u)
     return np.array(
         [
             [(-1) ** j * hermite[j + k] / factorial(k) for k in range(_ORDER)]
             for j in range(_ORDER + 1)
         ]
     )
-
-
-def _hermite(u: Array, count: int) -> Array:
-    """Probabilists' Hermite polynomials He_0 … He_{count−1}, a row each."""
-    rows = np.empty((count, len(u)))
-    rows[0], rows[1] = 1.0, u
-    for k in range(1, count - 1):
-        rows[k + 1] = u * rows[k] - k * rows[k - 1]
-    return rows
 
 
 def _convolve(values: NDArray[Any], taps: Array) -> Array:

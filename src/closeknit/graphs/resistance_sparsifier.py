@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from closeknit._arrays import Array, Integers
+from closeknit._checks import check_count, check_share
 from closeknit.graphs.resistances import effective_resistances
 from closeknit.graphs.sparsifier import BaseSparsifier
 from closeknit.linalg import canonical, row_sums
@@ -122,11 +123,10 @@ class ResistanceSparsifier(BaseSparsifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_one_target("n_edges", "sparsity", "epsilon")
-        n_edges = self.n_edges
-        if n_edges is not None and not (isinstance(n_edges, int | np.integer) and n_edges >= 1):
-            raise ValueError(f"n_edges={n_edges!r} must be an integer of at least 1")
-        if self.epsilon is not None and not 0.0 < self.epsilon < 1.0:
-            raise ValueError(f"epsilon={self.epsilon} must lie between 0 and 1")
+        if self.n_edges is not None:
+            check_count("n_edges", self.n_edges)
+        if self.epsilon is not None:
+            check_share("epsilon", self.epsilon)
 
 
 def _leverages(W: Any, edges: Any, n_projections: int, random: Any, n_jobs: int | None) -> Array:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit._arrays import Array, Flags, Integers
-from closeknit.linalg import take_entries
 
 
 def keep_smallest(keys: NDArray[Any], count: float) -> Flags:
@@ -36,10 +35,8 @@ def keep_smallest(keys: NDArray[Any], count: float) -> Flags:
     >>> keep_smallest(np.array([3, 1, 2, 2, 2]), 3)
     array([False,  True,  True,  True,  True])
     """
-    if count <= 0:
-        return np.zeros(len(keys), dtype=bool)
-    if count >= len(keys):
-        return np.ones(len(keys), dtype=bool)
+    if count <= 0 or count >= len(keys):
+        return np.full(len(keys), count > 0)
     place = math.ceil(count) - 1
     last = np.partition(keys, place)[place]
     without, with_ties = keys < last, keys <= last
@@ -76,18 +73,3 @@ def keep_fewest_votes(votes: Integers, weights: Array, count: float) -> Flags:
     equal = votes == last
     kept[equal] = keep_smallest(-weights[equal], count - np.count_nonzero(kept))
     return kept
-
-
-def subgraph(W: Any, kept: Flags) -> Any:
-    """Copy the entries of a CSR matrix that are marked, in the order in which it stores them.
-
-    Parameters
-    ----------
-    W : csr_matrix of shape (n_samples, n_samples)
-    kept : ndarray of bool of shape (W.nnz,)
-
-    Returns
-    -------
-    csr_matrix of shape (n_samples, n_samples)
-    """
-    return take_entries(W, np.flatnonzero(kept))

@@ -11,15 +11,16 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from closeknit._arrays import Array
+from closeknit._checks import check_count
 from closeknit._threads import effective_n_jobs, single_threaded_blas
 from closeknit.affinities import check_kernel, check_perplexity, scales_of
 from closeknit.exceptions import NoViewerWarning
-from closeknit.graphs.selection import keep_fewest_votes, subgraph
+from closeknit.graphs.selection import keep_fewest_votes
 from closeknit.graphs.sparsifier import BaseSparsifier
 from closeknit.graphs.viewer_distances import TAILS, ViewerDistances
 from closeknit.graphs.viewers import View, choose_viewers, count_votes, look
 from closeknit.kernels import Kernel
-from closeknit.linalg import with_data
+from closeknit.linalg import take_entries, with_data
 from closeknit.progress import log, steps
 
 
@@ -144,7 +145,7 @@ class ViewerSparsifier(BaseSparsifier):
         else:
             kept = keep_fewest_votes(votes, W.data, count)
         return {
-            "graph_": subgraph(W, kept),
+            "graph_": take_entries(W, np.flatnonzero(kept)),
             "votes_": with_data(W, votes).copy(),  # W may share its arrays with the caller's
             "viewers_": viewers,
             "candidates_": candidates,
@@ -199,8 +200,7 @@ class ViewerSparsifier(BaseSparsifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.n_viewers, int | np.integer) or self.n_viewers < 1:
-            raise ValueError(f"n_viewers={self.n_viewers!r} must be an integer of at least 1")
+        check_count("n_viewers", self.n_viewers)
         self._check_one_target("votes", "sparsity")
         if self.votes is not None and not self.votes >= 1:
             raise ValueError(f"votes={self.votes} must be at least 1")

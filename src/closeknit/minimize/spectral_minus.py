@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from closeknit._arrays import Array
+from closeknit._checks import check_share
 from closeknit.linalg import conjugate_gradients, same_weights
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import CurvedProblem
@@ -76,8 +77,7 @@ class SpectralMinus(Direction[Any], name="spectral-minus"):
     )
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.tol < 1.0:
-            raise ValueError(f"tol={self.tol!r} must lie between 0 and 1")
+        check_share("tol", self.tol)
         if self.max_inner < 1:
             raise ValueError(f"max_inner={self.max_inner!r} must be at least 1")
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from closeknit._arrays import Array
+from closeknit._checks import check_share
 from closeknit.linalg import inner, norm
 
 
@@ -139,10 +140,8 @@ class Backtracking(Step):
     grow: float = 2.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.sufficient < 1.0:
-            raise ValueError(f"sufficient={self.sufficient!r} must lie between 0 and 1")
-        if not 0.0 < self.shrink < 1.0:
-            raise ValueError(f"shrink={self.shrink!r} must lie between 0 and 1")
+        check_share("sufficient", self.sufficient)
+        check_share("shrink", self.shrink)
         if not 1.0 <= self.grow < np.inf:
             raise ValueError(f"grow={self.grow!r} must be at least 1 and finite")
 

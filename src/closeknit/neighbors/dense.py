@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from closeknit._arrays import Array, Integers
-from closeknit._threads import effective_n_jobs
+from closeknit._threads import chunks, effective_n_jobs
 from closeknit.neighbors._graph import check_distances
 from closeknit.neighbors._set_aside import first_equal_rows
 from closeknit.neighbors.candidates import candidate_distances
@@ -18,9 +18,6 @@ from closeknit.neighbors.geometry import GEOMETRIES
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.points import data_scale
 from closeknit.neighbors.search import check_metric_params
-
-#: Bytes that one block of rows may take beside the result.
-BLOCK_BYTES = 2**26
 
 
 @dataclass(frozen=True)
@@ -105,12 +102,10 @@ def dense_sq_distances(
             "for data, use another metric"
         )
     rows_of = _source(Q, X, metric, n_threads, metric_params)
-    step = max(1, BLOCK_BYTES // (8 * n_columns))
-    for begin in range(0, Q.shape[0], step):
-        rows = slice(begin, min(begin + step, Q.shape[0]))
+    for rows in chunks(Q.shape[0], 8 * n_columns):
         block = rows_of(rows)
         if not np.isfinite(block).all():
-            row = begin + int(np.argmin(np.isfinite(block).all(axis=1)))
+            row = rows.start + int(np.argmin(np.isfinite(block).all(axis=1)))
             raise ValueError(
                 f"row {row} has infinite or NaN distances; rescale the data if distances overflow"
             )
