@@ -133,6 +133,29 @@ def test_repulsive_weights_as_a_function_of_distances(model):
 
 
 @each_elastic
+@pytest.mark.parametrize(
+    ("weigh", "saying"),
+    [
+        (lambda d: 1.0, r"given shape \(60, 60\) and returned \(\)"),
+        (lambda d: d[:, :5], r"returned \(60, 5\)"),
+        (lambda d: -d, "finite and not negative"),
+        (lambda d: np.where(d > 1.0, np.nan, d), "finite and not negative"),
+        (lambda d: np.where(d > 1.0, np.inf, d), "finite and not negative"),
+    ],
+)
+def test_functions_that_give_no_weights(model, weigh, saying):
+    with pytest.raises(ValueError, match=saying):
+        make(model, lam=1.0, repulsive_weights=weigh, max_iter=2).fit(X)
+
+
+@each_elastic
+def test_what_a_function_returns_is_not_changed(model):
+    weights = np.ones((60, 60))
+    make(model, lam=1.0, repulsive_weights=lambda d: weights, max_iter=2).fit(X)
+    assert (weights == 1.0).all()
+
+
+@each_elastic
 def test_sparse_repulsive_weights(model):
     W = np.square(pairwise_distances(X))
     W[np.median(W) > W] = 0.0

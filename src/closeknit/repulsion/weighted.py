@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.linalg import entry_rows, row_sums, with_data
+from closeknit.linalg import entry_rows, real_array, row_sums, with_data
 from closeknit.neighbors import dense_sq_distances
 from closeknit.repulsion._potential import Potential
 from closeknit.repulsion.exact import CurvatureSums, ExactRepulsion, PairSums, Repulsion, Wanted
@@ -181,9 +181,22 @@ class DistanceRepulsion(ExactRepulsion):
         threads, made = effective_n_jobs(self.n_jobs), []
         how = (self.metric, threads, self.metric_params)
         for rows, block in dense_sq_distances(self.data, self.data, *how):
-            weights = block if self.weigh is None else np.asarray(self.weigh(block), np.float64)
+            weights = block if self.weigh is None else _weigh(self.weigh, block)
             weights[np.arange(len(block)), np.arange(rows.start, rows.stop)] = 0.0
+            if not (weights >= 0.0).all() or np.isinf(weights).any():
+                raise ValueError("the weights of pairs must be finite and not negative")
             if self.data.shape[0] ** 2 <= _KEPT:
                 made.append((rows, weights))
             yield rows, weights
         self._kept.extend(made)  # only now, as an interrupt may have come before
+
+
+def _weigh(weigh: Callable[[Array], Array], block: Array) -> Array:
+    """What a function makes of squared distances, in an array of our own."""
+    weights = np.array(real_array(weigh(block), "the weights of pairs"))
+    if weights.shape != block.shape:
+        raise ValueError(
+            "the function that weighs pairs must return one weight per squared distance: it was "
+            f"given shape {block.shape} and returned {weights.shape}"
+        )
+    return weights

@@ -62,6 +62,9 @@ function recolor() {
   redraw();
 }
 
+// Counts and numbers of rows to the last digit, measurements to some.
+const shown = (value, whole, digits) => String(whole ? value : Number(value.toPrecision(digits)));
+
 function colorOf(i) {
   if (!column) return PLAIN;
   if (column.kind === "labels") return column.codes[i] < 0 ? MISSING : column.colors[column.codes[i]];
@@ -145,7 +148,7 @@ function drawLegend() {
     });
     for (const end of [column.low, column.high]) {
       const text = document.createElement("span");
-      text.textContent = Number(end.toPrecision(4));
+      text.textContent = shown(end, column.whole, 4);
       ends.append(text);
     }
     legend.append(bar, ends);
@@ -197,9 +200,6 @@ function nearest(px, py) {
   return best;
 }
 
-// Counts and numbers of rows to the last digit, measurements to six.
-const shown = (value, whole) => String(whole ? value : Number(value.toPrecision(6)));
-
 function describe(i) {
   const list = document.createElement("dl");
   const add = (name, value) => {
@@ -211,7 +211,7 @@ function describe(i) {
   add(i < over ? "point" : "new point", String((i < over ? i : i - over) + 1));
   for (const one of data.columns) {
     if (one.kind === "labels") add(one.name, one.codes[i] < 0 ? "–" : one.names[one.codes[i]]);
-    else if (one.kind === "values") add(one.name, shown(one.numbers[i], one.whole));
+    else if (one.kind === "values") add(one.name, shown(one.numbers[i], one.whole, 6));
     else add(one.name, one.items[i]);
   }
   tip.replaceChildren(list);
