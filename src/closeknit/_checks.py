@@ -1,9 +1,180 @@
-"""Checks of the numbers that users give as parameters."""
+"""What users give, checked before anything touches it: sparse matrices, arrays, numbers."""
 
 from __future__ import annotations
 
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from closeknit._arrays import Array
+
+#: Beyond it, and below its inverse, sums and reciprocals are at the ends of the range of numbers.
+LARGEST = 1e290
+#: Indices of points and features have 32 bits in the compiled core.
+MOST = 2**31 - 1
+
+
+def check_structure(X: Any, name: str = "the sparse matrix") -> None:
+    """Refuse what compiled code could not take: masked entries, sparse indices that lead nowhere, …
+
+    Complex numbers are refused as well, and more rows or columns than 32 bits can number. Compiled
+    code trusts the structure of a sparse matrix, SciPy's as well as ours, so this comes
+    before anything else is done with it.
+
+    Parameters
+    ----------
+    X : object
+        Anything; only arrays and sparse matrices are looked at.
+    name : str, default="the sparse matrix"
+        What messages call it.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import check_structure
+    >>> damaged = csr_matrix([[0.0, 1.0], [1.0, 0.0]])
+    >>> damaged.indices[0] = 7
+    >>> check_structure(damaged)
+    Traceback (most recent call last):
+        ...
+    ValueError: the sparse matrix of shape (2, 2) is damaged: column indices go up to 7
+    """
+    if hasattr(X, "obsm") and hasattr(X, "var"):  # NumPy would take minutes to make it an array
+        raise TypeError(
+            "X is an AnnData; use closeknit.io.anndata.tsne(adata), or embed and affinities "
+            "beside it, or pass a matrix such as adata.obsm['X_pca'] or adata.X"
+        )
+    if np.ma.is_masked(X):
+        raise ValueError(
+            "the array has masked entries, whose values are not known; fill them in, or drop the "
+            "rows or columns that hold them"
+        )
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise ValueError("Complex data not supported: all numbers must be real")
+    if max(getattr(X, "shape", None) or (0,)) > MOST:
+        raise ValueError(
+            f"an array of shape {X.shape} is too large: points and features are numbered with 32 "
+            f"bits, so that there can be at most {MOST} of them"
+        )
+    if not issparse(X):
+        return
+    if len(X.shape) != 2:
+        raise ValueError(f"{name} must have two dimensions, got shape {X.shape}")
+    problem = _PROBLEMS.get(X.format, lambda X: None)(X)
+    if problem:
+        raise ValueError(f"{name} of shape {X.shape} is damaged: {problem}")
+
+
+def check_finite(values: NDArray[Any], name: str) -> None:
+    """Refuse NaN and infinities.
+
+    Parameters
+    ----------
+    values : ndarray
+    name : str
+        What messages call what holds them.
+
+    Examples
+    --------
+    >>> from closeknit.linalg import check_finite
+    >>> check_finite(np.array([1.0, np.inf]), "the graph")
+    Traceback (most recent call last):
+        ...
+    ValueError: the graph contains NaN or infinite values; check the data
+    """
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} contains NaN or infinite values; check the data")
+
+
+def real_array(X: Any, name: str) -> Array:
+    """Return numbers in double precision, or say why they are none.
+
+    Parameters
+    ----------
+    X : array-like
+        Not sparse.
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    ndarray
+        A view of `X` where that is possible. It may hold NaN and infinities.
+
+    Examples
+    --------
+    >>> from closeknit.linalg import real_array
+    >>> real_array([1, 2], "the sample")
+    array([1., 2.])
+    """
+    check_structure(X, name)
+    if issparse(X):
+        raise TypeError(f"{name} must be dense, got a sparse matrix; use its toarray()")
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind not in "biufO":
+            raise ValueError(f"got an array of {array.dtype}")
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}") from error
+
+
+def _of_compressed(X: Any) -> str | None:
+    """Return what is wrong with a matrix in CSR, CSC or BSR format."""
+    shape, names = X.shape, ("row", "column")
+    if X.format == "bsr":
+        shape = tuple(n // max(1, size) for n, size in zip(shape, X.data.shape[1:], strict=True))
+    if X.format == "csc":
+        shape, names = shape[::-1], names[::-1]
+    pointers = X.indptr
+    if len(pointers) != shape[0] + 1 or pointers[0] != 0 or (np.diff(pointers) < 0).any():
+        return "its index pointers do not ascend from 0"
+    stored = min(len(X.indices), len(X.data))
+    if pointers[-1] > stored:
+        return f"{pointers[-1]} entries are announced, {stored} are there"
+    return _out_of_range(X.indices, shape[1], names[1])
+
+
+def _of_coordinates(X: Any) -> str | None:
+    if not len(X.row) == len(X.col) == len(X.data):
+        return f"{len(X.row)} rows, {len(X.col)} columns and {len(X.data)} values are stored"
+    rows = _out_of_range(X.row, X.shape[0], "row")
+    return rows or _out_of_range(X.col, X.shape[1], "column")
+
+
+def _of_lists(X: Any) -> str | None:
+    if len(X.rows) != X.shape[0] or list(map(len, X.rows)) != list(map(len, X.data)):
+        return "its lists of columns and values differ in length"
+    columns = np.fromiter(chain.from_iterable(X.rows), dtype=np.int64)
+    return _out_of_range(columns, X.shape[1], "column")
+
+
+def _of_diagonals(X: Any) -> str | None:
+    if len(X.offsets) != len(X.data):
+        return f"it has {len(X.offsets)} offsets of {len(X.data)} diagonals"
+    return None
+
+
+_PROBLEMS = {
+    "csr": _of_compressed,
+    "csc": _of_compressed,
+    "bsr": _of_compressed,
+    "coo": _of_coordinates,
+    "lil": _of_lists,
+    "dia": _of_diagonals,
+}
+
+
+def _out_of_range(indices: Any, bound: int, name: str) -> str | None:
+    if len(indices) and int(indices.min()) < 0:
+        return f"{name} indices go down to {indices.min()}"
+    if len(indices) and int(indices.max()) >= bound:
+        return f"{name} indices go up to {indices.max()}"
+    return None
 
 
 def check_number(

@@ -13,6 +13,7 @@
 """
 
 from closeknit._arrays import Array
+from closeknit._checks import check_finite, check_structure, real_array
 from closeknit.linalg.approximate_cholesky import ApproximateCholesky
 from closeknit.linalg.conjugate_gradients import conjugate_gradients
 from closeknit.linalg.csr import (
@@ -33,7 +34,6 @@ from closeknit.linalg.csr import (
 from closeknit.linalg.eigenvectors import Eigenvectors, graph_eigenvectors
 from closeknit.linalg.factors import SOLVERS, Factor, choose_solver, factorize
 from closeknit.linalg.strongest import strongest_entries, take_entries, thin
-from closeknit.linalg.structure import check_finite, check_structure, real_array
 
 __all__ = [
     "SOLVERS",

@@ -14,8 +14,8 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
+from closeknit._checks import LARGEST, check_structure
 from closeknit._threads import effective_n_jobs
-from closeknit.linalg.structure import LARGEST, check_structure
 
 
 def canonical(

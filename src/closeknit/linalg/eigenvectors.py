@@ -19,12 +19,12 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from closeknit._arrays import Array, Flags, Integers
+from closeknit._checks import check_finite
 from closeknit._threads import single_threaded_blas
 from closeknit.exceptions import NotConvergedWarning
 from closeknit.linalg.approximate_cholesky import ApproximateCholesky
 from closeknit.linalg.csr import canonical, multiply, row_sums
 from closeknit.linalg.strongest import thin
-from closeknit.linalg.structure import check_finite
 from closeknit.linalg.subspace import Subspace
 from closeknit.progress import report
 
