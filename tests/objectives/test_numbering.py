@@ -93,15 +93,36 @@ def test_the_embedding_comes_in_the_order_of_the_data(monkeypatch, repulsion):
     monkeypatch.setattr("closeknit.objectives.base._MANY", 10)
     seen = []
     real = objectives.Objective.renumber
-    monkeypatch.setattr(
-        objectives.Objective, "renumber", lambda self, X: seen.append(len(X)) or real(self, X)
-    )
+
+    def renumber(self, X, edges=1.0):
+        seen.append((len(X), edges))
+        real(self, X)  # with all edges, so that the maps can be compared
+
+    monkeypatch.setattr(objectives.Objective, "renumber", renumber)
     emb = ck.TSNE(**options).fit(X)
-    assert seen == [200, 200]  # before each of the two stages
+    assert seen == [(200, 0.25), (200, 1.0)]  # before each of the two stages
     scale = np.abs(plain.embedding_).max()
     tolerance = 1e-9 if repulsion == "exact" else 1e-3
     np.testing.assert_allclose(emb.embedding_, plain.embedding_, atol=tolerance * scale)
     np.testing.assert_array_equal(emb.affinities_.toarray(), plain.affinities_.toarray())
+
+
+def test_strongest_edges_attract_until_the_next_numbering(few_are_many):
+    """Those of either end, with the weight of all."""
+    W = affinities()
+    objective = objectives.TSNE(W, n_jobs=1)
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    whole = objective.value_and_gradient(X, 1.0)[1]
+    objective.renumber(X, edges=0.25)
+    n_neighbors = int(np.ceil(0.25 * W.nnz / 300))
+    strong = W.copy()
+    strong.data[np.setdiff1d(np.arange(W.nnz), strongest_entries(W, n_neighbors))] = 0.0
+    strong.eliminate_zeros()
+    assert strong.nnz < 0.6 * W.nnz
+    expected = objectives.TSNE(strong, n_jobs=1).value_and_gradient(X, 1.0)[1]
+    np.testing.assert_allclose(objective.value_and_gradient(X, 1.0)[1], expected, atol=1e-15)
+    objective.renumber(X)
+    np.testing.assert_allclose(objective.value_and_gradient(X, 1.0)[1], whole, atol=1e-15)
 
 
 # Parts

@@ -74,8 +74,11 @@ class OnShards(Objective):
         """Σ w⁺."""
         return 1.0 if self.unit_sum else float(self.weights.total)
 
-    def renumber(self, X: Array) -> None:
-        """Number the points by their place on the map, and the parts of the graph with them."""
+    def renumber(self, X: Array, edges: float = 1.0) -> None:
+        """Number the points by their place on the map, and the parts of the graph with them.
+
+        All edges attract, whatever `edges` says: workers keep one graph.
+        """
         if len(X) < MANY_POINTS or X.shape[1] > 3 or not np.isfinite(X.sum()):
             return
         order = map_order(X)

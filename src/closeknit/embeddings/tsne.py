@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -14,6 +15,10 @@ from closeknit.embeddings.nonlinear import NormalizedEmbedding
 from closeknit.kernels import student
 from closeknit.minimize import Direction, Schedule, SpectralMomentum
 from closeknit.objectives import Objective
+
+#: Share of each point's edges that attract while λ is small. With fewer edges an iteration costs
+#: less, and maps of MNIST, 20 newsgroups and flow cytometry keep as many neighbours or more.
+_EARLY_EDGES = 0.25
 
 
 @understands(ELSEWHERE)
@@ -174,7 +179,10 @@ class TSNE(NormalizedEmbedding):
         if not isinstance(self.lam, Real) or self.lam == 0.0:
             return super()._make_schedule(objective, direction)
         stages = _stages(self.exaggeration, direction.exaggeration)
-        return Schedule.exaggerated(stages, float(self.lam), self.max_iter, objective.renumber)
+        early = partial(objective.renumber, edges=1.0 if direction.monotone else _EARLY_EDGES)
+        return Schedule.exaggerated(
+            stages, float(self.lam), self.max_iter, objective.renumber, early
+        )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

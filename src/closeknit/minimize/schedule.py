@@ -199,6 +199,7 @@ class Schedule:
         lam: float = 1.0,
         max_iter: int = 1000,
         prepare: Callable[[Array], object] | None = None,
+        prepare_early: Callable[[Array], object] | None = None,
     ) -> Schedule:
         """Short stages with the attraction exaggerated, that is with λ divided, before λ itself.
 
@@ -209,8 +210,8 @@ class Schedule:
         lam : float, default=1.0
         max_iter : int, default=1000
             Most iterations of the last stage.
-        prepare : callable or None, default=None
-            Called before each stage; see :class:`Stage`.
+        prepare, prepare_early : callable or None, default=None
+            Called before the last stage, and before each of the others; see :class:`Stage`.
         """
         early, before = [], np.inf
         try:
@@ -218,7 +219,7 @@ class Schedule:
                 if not (1.0 < factor < before and n >= 0 and n == int(n)):
                     raise ValueError
                 early.append(
-                    Stage(lam / factor, min(int(n), max_iter), restart=True, prepare=prepare)
+                    Stage(lam / factor, min(int(n), max_iter), restart=True, prepare=prepare_early)
                 )
                 before = factor
         except (TypeError, ValueError):

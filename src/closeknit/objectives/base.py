@@ -21,7 +21,14 @@ from closeknit import _core
 from closeknit._arrays import Array, Integers
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
-from closeknit.linalg import check_symmetric, core_graph, permuted, take_entries, with_data
+from closeknit.linalg import (
+    check_symmetric,
+    core_graph,
+    permuted,
+    strongest_entries,
+    take_entries,
+    with_data,
+)
 from closeknit.objectives.map_order import map_order
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
@@ -116,7 +123,7 @@ class Attraction:
 
 
 #: Points from which on memory is far enough away for their numbering to matter.
-MANY_POINTS = 20_000
+MANY_POINTS = 5_000
 
 
 class Objective(ABC):
@@ -166,6 +173,7 @@ class Objective(ABC):
         # The points' order on the map, each point's place in it, and the attraction among points in
         # that order.
         self._numbered: tuple[Integers, Integers, Attraction] | None = None
+        self._kept: tuple[float, csr_matrix] | None = None
         self._parts: list[tuple[Integers, Attraction]] = []
 
     @property
@@ -208,18 +216,20 @@ class Objective(ABC):
         """E(X; λ) and its gradient 4 L X."""
         return self.at(lam).value_and_gradient(X)
 
-    def renumber(self, X: Array) -> None:
+    def renumber(self, X: Array, edges: float = 1.0) -> None:
         """Number the points by their place on the map, for as long as sums are taken.
 
         Points that are close on the map are then close in memory, which makes evaluations of many
-        points faster. Nothing else changes: positions and gradients keep the order in
-        which the points were given.
+        points faster. Positions and gradients keep the order in which the points were given.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_components)
             A map; with few points, more than three components, or repulsive weights of pairs,
             nothing is done.
+        edges : float, default=1.0
+            With a share below 1, only so many of each point's edges attract until the points are
+            numbered again: the strongest ones, scaled up to the weight of all.
         """
         if (
             len(X) < MANY_POINTS
@@ -229,10 +239,23 @@ class Objective(ABC):
         ):
             return
         order = map_order(X)
-        weights = permuted(self.weights, order, self.attraction.n_jobs)
+        weights = permuted(self._strongest(edges), order, self.attraction.n_jobs)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         self._numbered = order, place, replace(self.attraction, weights=weights)
+
+    def _strongest(self, share: float) -> csr_matrix:
+        """Return the weights, or the largest of each point scaled up to the sum of all."""
+        if share >= 1.0:
+            self._kept = None
+            return self.weights
+        if self._kept is None or self._kept[0] != share:
+            n_neighbors = int(np.ceil(share * self.weights.nnz / self.n_samples))
+            entries = strongest_entries(self.weights, n_neighbors, self.attraction.n_jobs)
+            kept = take_entries(self.weights, entries, dtype=self.weights.dtype)
+            scale = self.total_weight / (float(kept.data.sum()) or 1.0)
+            self._kept = share, with_data(kept, kept.data * kept.dtype.type(scale))
+        return self._kept[1]
 
     def part(self, entries: Integers | None) -> Attraction:
         """Return the attraction along all edges, or along those stored at some positions."""
