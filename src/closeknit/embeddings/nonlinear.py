@@ -38,7 +38,7 @@ MAX_POINTS_EXACT = 5000
 #: Points beyond which maps are so wide that the grid takes most of the time and memory.
 _MANY_POINTS = 200_000
 #: How much more of the divergence than of a whole objective may still be lost per iteration.
-_DIVERGENCE = 6.0
+_DIVERGENCE = 12.0
 #: Standard deviation below which the grid could not resolve a start.
 _MIN_SPREAD = 0.01
 
