@@ -1,6 +1,7 @@
 // Threads and memory around the kernels of kernels_pairs.h.
 #include "repulsion/all_pairs.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "common/dispatch.h"
@@ -10,7 +11,12 @@
 namespace closeknit {
 namespace {
 
-constexpr std::int64_t ROWS_PER_TASK = 64;
+// A task has so many rows at least, and so many pairs that starting a thread for it pays.
+constexpr std::int64_t LEAST_ROWS = 64, LEAST_PAIRS = 1 << 18;
+
+std::int64_t rows_per_task(std::int64_t n_points) {
+  return std::max(LEAST_ROWS, LEAST_PAIRS / std::max<std::int64_t>(n_points, 1));
+}
 
 // Rows of d numbers as d columns, padded with a far value so that unused lanes stay finite.
 std::vector<double> as_columns(const double* rows, std::int64_t n, int d, std::int64_t n_padded) {
@@ -32,7 +38,8 @@ void sum_all_pairs(const AllPairs& pairs, const Kernel& kernel, Want want, const
   const Columns columns{points.data(), pairs.vectors ? vectors.data() : nullptr,
                         pairs.point_weights ? weights.data() : nullptr, n_padded};
   const auto row = CK_DISPATCH(sum_row);
-  parallel_chunks(pool, pairs.n_queries, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t chunk = rows_per_task(pairs.n_points);
+  parallel_chunks(pool, pairs.n_queries, chunk, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> scratch(3 * 4 * static_cast<std::size_t>(pairs.d) + 8);
     for (std::int64_t n = begin; n < end; ++n)
       row(pairs, columns, kernel, want, n, out, scratch.data());
