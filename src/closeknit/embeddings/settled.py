@@ -35,7 +35,7 @@ class MapSettled(Stop):
     weights : csr_matrix of shape (n_samples, n_samples)
         The graph; the neighbours of a point are those of its largest weights.
     tol : float, default=1e-4
-    growth : float, default=0.004
+    growth : float, default=0.003
     every : int, default=25
     floor : float, default=0.0
         What the objective cannot fall below: the entropy of P where it is a cross entropy, so that
@@ -53,7 +53,7 @@ class MapSettled(Stop):
 
     weights: csr_matrix
     tol: float = 1e-4
-    growth: float = 0.004
+    growth: float = 0.003
     every: int = 25
     floor: float = 0.0
     #: What was measured in the last stage, for a warning: iterations and shares.
