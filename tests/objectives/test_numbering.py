@@ -33,7 +33,7 @@ def affinities(n=300, seed=0):
 
 @pytest.fixture
 def few_are_many(monkeypatch):
-    monkeypatch.setattr("closeknit.objectives.base._MANY", 10)
+    monkeypatch.setattr("closeknit.objectives.base.MANY_POINTS", 10)
 
 
 def numbered(objective):
@@ -77,7 +77,7 @@ def test_few_points_many_components_and_broken_maps_are_left_alone(monkeypatch):
     objective = objectives.TSNE(affinities(), n_jobs=1)
     objective.renumber(np.zeros((300, 2)))
     assert not numbered(objective)
-    monkeypatch.setattr("closeknit.objectives.base._MANY", 10)
+    monkeypatch.setattr("closeknit.objectives.base.MANY_POINTS", 10)
     objective.renumber(np.zeros((300, 4)))
     objective.renumber(np.full((300, 2), np.nan))
     assert not numbered(objective)
@@ -90,7 +90,7 @@ def test_the_embedding_comes_in_the_order_of_the_data(monkeypatch, repulsion):
     options = {"repulsion": repulsion, "random_state": 0, "perplexity": 10.0, "n_jobs": 1}
     options |= {"exaggeration": ((4.0, 3),), "max_iter": 3}
     plain = ck.TSNE(**options).fit(X)
-    monkeypatch.setattr("closeknit.objectives.base._MANY", 10)
+    monkeypatch.setattr("closeknit.objectives.base.MANY_POINTS", 10)
     seen = []
     real = objectives.Objective.renumber
 
