@@ -267,18 +267,15 @@ class Continuation:
 
     def starts(self, problem: RowProblem) -> Array:
         """Return β to start each row from; NaN where the other perplexity has no root."""
-        betas, slopes, perplexity = (
-            self.previous.betas,
-            self.previous.slopes,
-            self.previous.perplexity,
-        )
-        n = len(problem.sq_distances)
-        if slopes is None or perplexity is None or betas.shape != (n,):
+        known, n = self.previous, len(problem.sq_distances)
+        if known.slopes is None or known.perplexity is None or known.betas.shape != (n,):
             raise ValueError(
                 f"Continuation(previous) needs the solution of the same {n} rows at one perplexity"
             )
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return betas * np.exp(np.log(problem.perplexity / perplexity) / slopes)
+            return known.betas * np.exp(
+                np.log(problem.perplexity / known.perplexity) / known.slopes
+            )
 
     def plan(self, problem: RowProblem) -> Traversal:
         """Lay out the rows of a problem."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from closeknit._arrays import Array
 from closeknit.cli.command import Fact
 from closeknit.cli.errors import Interrupted
 from closeknit.cli.progress import Stages
-
-if TYPE_CHECKING:
-    pass
 
 #: Why a minimisation stopped, in words that need no knowledge of parameters.
 _REASONS = {

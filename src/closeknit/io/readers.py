@@ -15,35 +15,19 @@ from closeknit.io.frames import read_feather, read_parquet
 from closeknit.io.images import read_pixels
 from closeknit.io.table import Selection, Table
 
-_KINDS = {
-    ".csv": "text",
-    ".tsv": "text",
-    ".txt": "text",
-    ".parquet": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-    ".npy": "npy",
-    ".npz": "npz",
-    ".mtx": "matrix market",
-    ".h5ad": "h5ad",
-    ".png": "image",
-    ".jpg": "image",
-    ".jpeg": "image",
-    ".tif": "image",
-    ".tiff": "image",
-    ".bmp": "image",
+#: What reads each kind of file, and the endings that such files have.
+_READERS: dict[str, tuple[Callable[..., Table], tuple[str, ...]]] = {
+    "text": (read_delimited, (".csv", ".tsv", ".txt")),
+    "parquet": (read_parquet, (".parquet",)),
+    "feather": (read_feather, (".feather", ".arrow")),
+    "npy": (read_npy, (".npy",)),
+    "npz": (read_npz, (".npz",)),
+    "matrix market": (read_matrix_market, (".mtx",)),
+    "h5ad": (read_h5ad, (".h5ad",)),
+    "image": (read_pixels, (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")),
 }
+_KINDS = {ending: kind for kind, (_, endings) in _READERS.items() for ending in endings}
 _MAY_BE_COMPRESSED = ("text", "matrix market")
-_READERS: dict[str, Callable[..., Table]] = {
-    "text": read_delimited,
-    "parquet": read_parquet,
-    "feather": read_feather,
-    "npy": read_npy,
-    "npz": read_npz,
-    "matrix market": read_matrix_market,
-    "h5ad": read_h5ad,
-    "image": read_pixels,
-}
 
 
 def kind_of(path: str | Path) -> str:
@@ -174,4 +158,4 @@ def read_table(
     with reading(path):
         if path.stat().st_size == 0:
             raise DataError("it is empty; write or download it again")
-        return _READERS[kind](path, selection, **options)
+        return _READERS[kind][0](path, selection, **options)

@@ -94,7 +94,7 @@ def write_table(
     elif suffix == ".npz":
         _write_npz(target, matrix, names, {**before, **after})
     else:
-        write = {".parquet": _write_parquet, ".feather": _write_feather}.get(suffix, _write_text)
+        write = _write_arrow if suffix in (".parquet", ".feather") else _write_text
         middle = {name: np.ascontiguousarray(matrix[:, i]) for i, name in enumerate(names)}
         write(target, {**before, **middle, **after})
 
@@ -203,20 +203,14 @@ def _text_layer(file: BinaryIO, path: Path) -> Iterator[TextIO]:
         yield text
 
 
-def _write_parquet(path: Path, columns: Columns) -> None:
-    pa = require("pyarrow", "frames", "writing Parquet needs pyarrow")
-    parquet = require("pyarrow.parquet", "frames", "writing Parquet needs pyarrow")
-    table = pa.table(columns)
+def _write_arrow(path: Path, columns: Columns) -> None:
+    kind = path.suffix.lower().lstrip(".")
+    purpose = f"writing {kind.capitalize()} needs pyarrow"
+    table = require("pyarrow", "frames", purpose).table(columns)
+    module = require(f"pyarrow.{kind}", "frames", purpose)
+    write = module.write_table if kind == "parquet" else module.write_feather
     with replacing(path) as file:
-        parquet.write_table(table, file)
-
-
-def _write_feather(path: Path, columns: Columns) -> None:
-    pa = require("pyarrow", "frames", "writing Feather needs pyarrow")
-    feather = require("pyarrow.feather", "frames", "writing Feather needs pyarrow")
-    table = pa.table(columns)
-    with replacing(path) as file:
-        feather.write_feather(table, file)
+        write(table, file)
 
 
 def _write_npz(path: Path, X: NDArray[Any], names: list[str], extras: Columns) -> None:

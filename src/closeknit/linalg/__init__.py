@@ -3,7 +3,7 @@
 ::
 
     canonical, check_weights, …  a graph as a CSR matrix in order                   (csr.py)
-    check_structure, real_array  … whose indices lead somewhere; numbers             (structure.py)
+    check_structure, real_array  … whose indices lead somewhere; numbers        (closeknit._checks)
     multiply, inner, norm        the same bits for any number of threads
     thin, strongest_entries      fewer edges, for cheaper factors                   (strongest.py)
     factorize                    exact factors, dense or sparse                     (factors.py)

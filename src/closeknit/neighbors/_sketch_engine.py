@@ -109,15 +109,9 @@ class SketchEngine(Engine):
         if len(short):
             log("%d rows have too few neighbours and are completed exactly", len(short))
             part = Sketches(sketches.values[short], sketches.sq_norms[short])
+            mine = None if own is None else own[short]
             indices[short], sq_distances[short] = self._run(
-                prepared,
-                rows[short],
-                part,
-                members[short],
-                None if own is None else own[short],
-                n_neighbors,
-                True,
-                "neighbours",
+                prepared, rows[short], part, members[short], mine, n_neighbors, True, "neighbours"
             )
         return indices, sq_distances
 
