@@ -98,11 +98,16 @@ class DataCommand(Command):
         return {"sep": sep, **{name: getattr(self, name) for name in names}}
 
     @property
-    def arguments(self) -> dict[str, Any]:
-        """How to read, with the roles of columns."""
+    def roles(self) -> dict[str, Any]:
+        """Which columns are what, as `read_table` takes it."""
         features, drop = _split(self.features) or None, _split(self.drop)
         labels = [*(self.label or ()), *(name for name in drop if name not in (features or ()))]
-        return {"features": features, "labels": labels or None, "ids": self.ids, **self.reading}
+        return {"features": features, "labels": labels or None, "ids": self.ids}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """How to read, with the roles of columns."""
+        return {**self.roles, **self.reading}
 
     def read(self, least: int = 2) -> Table:
         """Read the input, of which there must be this many rows at least."""
@@ -112,7 +117,7 @@ class DataCommand(Command):
             table = read_table(path, **self.arguments)
         if table.n_samples < least:
             raise CommandError(f"{self.path} has one row; give at least two")
-        table = self._without_dropped(table)
+        table = self.without_dropped(table)
         self._doubt(table)
         return table
 
@@ -125,7 +130,8 @@ class DataCommand(Command):
             for doubt in find_suspicious(table, scaled=self.standardize):
                 self.warn(doubt)
 
-    def _without_dropped(self, table: Table) -> Table:
+    def without_dropped(self, table: Table) -> Table:
+        """Leave out the columns of ``--drop``."""
         drop = _split(self.drop)
         kept = {name: column for name, column in table.labels.items() if name not in drop}
         return replace(table, labels=kept)
@@ -182,7 +188,7 @@ class DataCommand(Command):
         named = kind in ("text", "parquet", "feather", "h5ad") and names
         if named and names != default_names(len(names)):
             table = read_table(path, features=names, ids=like.ids, **like.reading)
-            return self._without_dropped(table)
+            return self.without_dropped(table)
         return like.read(least=1)
 
     def data_facts(self, table: Table, *, affinities: bool = False) -> list[Fact]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from closeknit.cli import blocks
 from closeknit.cli import outputs as out
 from closeknit.cli.command import Fact, option
 from closeknit.cli.data import DataCommand, InputKind, holds_affinities, input_kind
@@ -110,7 +110,7 @@ class Embed(AffinityCommand, DataCommand):
             self._refuse(useless, "fits on a cluster do not know it")
             if self.method in (Method.sne, Method.tee):
                 raise UsageError(f"--method {self.method} does not run on a cluster; use tsne")
-        with self._client():
+        with blocks.client(self.cluster, self.workers) if self.on_cluster else nullcontext():
             self._fit(self._make_keywords())
 
     @property
@@ -118,32 +118,10 @@ class Embed(AffinityCommand, DataCommand):
         """Whether a Dask cluster does the work."""
         return self.cluster is not None or self.workers is not None
 
-    @contextmanager
-    def _client(self) -> Iterator[None]:
-        """Connect to the cluster, if there is to be one."""
-        if not self.on_cluster:
-            yield
-            return
-        if self.cluster is not None and self.workers is not None:
-            raise UsageError("--cluster and --workers exclude each other; leave one of them out")
-        from closeknit.io.extras import require
-
-        dask = require("distributed", "distributed", "fits on a cluster need dask.distributed")
-        if self.cluster is not None:
-            try:
-                client = dask.Client(self.cluster, timeout=10)
-            except (OSError, ValueError) as error:
-                raise CommandError(
-                    f"there is no Dask scheduler at {self.cluster}; check the address ({error})"
-                ) from None
-            with client:
-                yield
-            return
-        local = dask.LocalCluster(
-            n_workers=self.workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        )
-        with local, dask.Client(local):
-            yield
+    def read(self, least: int = 2) -> Table:
+        """Read the input, on a cluster in blocks where that can be."""
+        table = blocks.read(self) if self.on_cluster else None
+        return super().read(least) if table is None else table
 
     def _refuse(self, useless: frozenset[str], why: str) -> None:
         """Refuse options that were given but mean nothing."""
@@ -202,7 +180,9 @@ class Embed(AffinityCommand, DataCommand):
             fit(model, X, stages)
             interrupted = getattr(model, "stopped_because_", None) == "interrupted"
             report("writing")
-            positions = np.asarray(model.embedding_)
+            positions = model.embedding_
+            if not blocks.is_in_blocks(table):
+                positions = np.asarray(positions)
             _write_map(files[0].value, positions, model, table, self.path)
             if self.save_model is not None:
                 out.write_model(model, prepared, self.save_model)
@@ -330,7 +310,9 @@ def _write_map(path: Path, Y: Any, model: Any, table: Table, source: Path | None
     from closeknit.io.anndata import METHODS
 
     name = next(short for short, known in METHODS.items() if known == type(model).__name__)
-    out.write_rows(path, Y, [f"{name}{i}" for i in range(Y.shape[1])], table, source)
+    columns = [f"{name}{i}" for i in range(Y.shape[1])]
+    write = blocks.write_map if blocks.is_in_blocks(table) else out.write_rows
+    write(path, Y, columns, table, source)
 
 
 def _parse_lam(text: str) -> Any:

@@ -48,7 +48,7 @@ class Picture:
         if color is not None:
             table.column(color)  # raises an error if there is none
             return cls(path, table, color)
-        counts = {name: len(set(column.tolist())) for name, column in table.labels.items()}
+        counts = {name: _count_values(column) for name, column in table.labels.items()}
         most = min(_COLORS, table.n_samples - 1)
         few = [name for name, count in counts.items() if 1 < count <= most]
         return cls(path, table, few[0] if few else None)
@@ -72,11 +72,13 @@ class Picture:
         if self.path.suffix.lower() == ".html":
             self._write_page(Y, title, placed, new)
             return
-        from closeknit.plotting import families_for, plot_embedding
+        from closeknit.plotting import families_for, plot_blocks, plot_embedding
 
         figure = out.new_figure((8.0, 7.0))
         axes: Any = figure.add_subplot(projection="3d" if Y.shape[1] == 3 else None)
-        plot_embedding(Y, ax=axes, **self._colors())
+        in_blocks = hasattr(Y, "dask") and Y.shape[1] == 2
+        plot: Any = plot_blocks if in_blocks else plot_embedding
+        plot(Y, ax=axes, **self._colors())
         for Z in placed if Y.shape[1] > 1 else ():
             style = {"s": 26.0, "facecolors": "white", "edgecolors": "black", "linewidths": 1.1}
             axes.scatter(*Z.T, zorder=6, **style)
@@ -98,11 +100,15 @@ class Picture:
         from closeknit.plotting import embedding_html
 
         tables = [self.table, *new[: len(placed)]]
+        Y = np.asarray(Y)
         names = {} if self.table.ids is None else {self.table.id_name or "id": None}
         names |= dict.fromkeys(self.table.labels)
         if self.color is not None:
             names[self.color] = None
-        columns = {name: np.concatenate([_known(one, name) for one in tables]) for name in names}
+        columns = {
+            name: np.concatenate([np.asarray(_known(one, name)) for one in tables])
+            for name in names
+        }
         page = embedding_html(
             np.concatenate([Y, *placed]),
             columns,
@@ -112,6 +118,18 @@ class Picture:
         )
         with replacing(self.path) as file:  # type: ignore[arg-type]
             file.write(page.encode())
+
+
+def _count_values(column: Any) -> int:
+    """Number of different values, of many only that they are many."""
+    if not hasattr(column, "dask"):
+        return len(set(column.tolist()))
+    found: set[Any] = set()
+    for block in column.blocks:
+        found |= set(block.compute().tolist())
+        if len(found) > _COLORS:
+            break
+    return len(found)
 
 
 def _known(table: Table, name: str) -> Any:

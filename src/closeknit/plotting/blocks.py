@@ -68,6 +68,11 @@ def plot_blocks(
     if labels is not None and values is not None:
         raise ValueError("labels and values both give colours; pass one of them")
     given = labels if values is None else values
+    if given is not None and not hasattr(given, "dask"):
+        import dask.array
+
+        given = dask.array.from_array(np.asarray(given))
+        labels, values = (given, None) if values is None else (None, given)
     if given is not None and given.shape != Y.shape[:1]:
         raise ValueError(f"there are {given.shape} labels or values for {len(Y)} points")
     axes = axes_for(ax)
