@@ -16,3 +16,21 @@ pytest.importorskip("distributed")
 def test_what_a_cluster_does_not_do_is_said(tmp_path, in_process, options, saying):
     (tmp_path / "a.csv").write_text("a,b,c\n" + "1,2,3\n4,5,7\n" * 20)
     in_process("embed", "a.csv", *options).fails(2, saying=saying)
+
+
+@pytest.mark.slow
+def test_a_folder_becomes_a_map_with_labels_and_a_picture(tmp_path, in_process):
+    pl, np = pytest.importorskip("polars"), pytest.importorskip("numpy")
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    (tmp_path / "cells").mkdir()
+    for part, rows in enumerate(np.array_split(np.arange(120), 3)):
+        frame = {f"x{i}": X[rows, i] for i in range(4)}
+        names = {"id": [f"cell {i}" for i in rows], **frame, "kind": [f"k{i % 2}" for i in rows]}
+        pl.DataFrame(names).write_parquet(tmp_path / "cells" / f"{part}.parquet")
+    options = ["--workers", "1", "--perplexity", "5", "--max-iter", "5"]
+    in_process("embed", "cells", "-o", "map.parquet", "--plot", "map.png", *options).succeeds()
+    written = pl.read_parquet(tmp_path / "map.parquet")
+    assert written.columns == ["id", "tsne0", "tsne1", "kind"]
+    assert written["id"].to_list() == [f"cell {i}" for i in range(120)]
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    in_process("embed", "cells", "--workers", "1", "--pca", "2").fails(2, saying="is a folder")
