@@ -11,7 +11,6 @@ import closeknit as ck
 from closeknit.affinities import (
     Continuation,
     EntropicAffinities,
-    FixedAffinities,
     entropy_derivatives,
     solve_perplexities,
 )
@@ -152,41 +151,6 @@ def test_derivatives_by_differences(kernel, n_neighbors, include_self):
     np.testing.assert_allclose(
         local.perplexity_derivatives, (after - before) / (2 * h), rtol=1e-5, atol=1e-8
     )
-
-
-@pytest.mark.parametrize("kernel", KERNELS[:3])
-@pytest.mark.parametrize("n_neighbors", [40, None])
-@pytest.mark.parametrize("include_self", [False, True])
-def test_as_new_is_continuous_at_fitted_points(kernel, n_neighbors, include_self):
-    """Bandwidth and affinities at a fitted point are those beside it."""
-    ea = EntropicAffinities(
-        12.0, n_neighbors=n_neighbors, kernel=kernel, include_self=include_self
-    ).fit(X)
-    beside = X + 1e-12 * np.random.default_rng(2).normal(size=X.shape)
-    here, there = ea.bandwidths_at(X), ea.bandwidths_at(beside)
-    np.testing.assert_allclose(here.sigmas, there.sigmas, rtol=1e-6)
-    P, Q = (array(ea.transform(places, as_new=True)) for places in (X, beside))
-    np.testing.assert_allclose(P, Q, atol=1e-6)
-    assert (np.diag(P) > 0.0).all()
-    # Without the flag a fitted point is itself, which no place beside it is.
-    fitted = array(ea.transform(X))
-    np.testing.assert_allclose(fitted, array(ea.affinities_), atol=1e-9)
-    assert np.allclose(fitted, Q, atol=1e-4) == include_self
-
-
-def test_as_new_of_fixed_bandwidths():
-    """A rule's affinities are taken the same way."""
-    fixed = FixedAffinities(sigma=0.5, n_neighbors=30).fit(X)
-    assert (fixed.transform(X, as_new=True).diagonal() > 0.0).all()
-    assert (fixed.transform(X).diagonal() == 0.0).all()
-
-
-def test_precomputed_distances_as_new():
-    """A distance of 0 is one like any other."""
-    D = np.linalg.norm(X[:, None] - X[None], axis=2)
-    ea = EntropicAffinities(12.0, n_neighbors=40, metric="precomputed").fit(D)
-    assert (ea.transform(D, as_new=True).diagonal() > 0.0).all()
-    assert (ea.transform(D).diagonal() == 0.0).all()
 
 
 @pytest.mark.filterwarnings("ignore::closeknit.exceptions.NoBandwidthWarning")

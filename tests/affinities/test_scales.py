@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import closeknit as ck
 from closeknit.affinities import EntropicAffinities
@@ -20,12 +19,6 @@ SCALES = [5.0, 12.5, 30.0]
 
 def array(P):
     return P.toarray() if sparse.issparse(P) else P
-
-
-@pytest.mark.filterwarnings("ignore::closeknit.exceptions.NoBandwidthWarning")
-@parametrize_with_checks([EntropicAffinities(perplexity=(1.5, 2))])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("n_neighbors", [90, None])

@@ -49,6 +49,21 @@ def fitted():
 
 
 @each
+def test_fitted_rows_are_the_fitted_points(model, fitted):
+    """All of them, duplicates too, and any of them by coincidence; placed anew if asked for."""
+    emb = fitted(model)
+    assert emb.transform(X.copy()).tobytes() == emb.embedding_.tobytes()
+    np.testing.assert_array_equal(emb.transform(X[[7, 3]]), emb.embedding_[[7, 3]])
+    twice = make(model).fit(np.vstack([X, X[:5]]))
+    assert twice.transform(np.vstack([X, X[:5]])).tobytes() == twice.embedding_.tobytes()
+    beside = X + 1e-12 * np.random.default_rng(3).normal(size=X.shape)
+    there = emb.transform(beside)
+    spread = emb.embedding_.std()
+    np.testing.assert_allclose(emb.transform(X, as_new=True), there, atol=1e-4 * spread)
+    assert np.abs(emb.embedding_ - there).max() > 1e-3 * spread
+
+
+@each
 def test_a_row_does_not_depend_on_its_batch(model, fitted):
     """transform(X_new)[i] == transform(X_new[i : i + 1])[0], bit for bit."""
     emb = fitted(model)

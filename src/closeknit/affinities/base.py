@@ -166,6 +166,7 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
             options = {name: getattr(self, name) for name in names}
             self.index_ = fit_index(X, self.metric, self.neighbors, **options)
             self.neighbors_ = check_answer(self.index_.self_neighbors(k), n, n, k)
+            self._fitted = None if hasattr(self.index_, "holds") else X
         if given or self.metric == "precomputed":
             self._check_neighbors(self.neighbors_)
         indices, sq_distances = self.neighbors_.indices, self.neighbors_.sq_distances

@@ -168,7 +168,7 @@ class EntropicAffinities(BaseAffinities):
     def bandwidths_at(self, X: Any) -> LocalBandwidths:
         """Bandwidths as a function of the place, β(x, K), with its derivatives (section 1).
 
-        Unlike at the fitted points nothing is left out, as in ``transform(X, as_new=True)``: the
+        Unlike at the fitted points nothing is left out, as in ``transform`` of new points: the
         function is continuous everywhere, and with ``n_neighbors=None`` so is its gradient.
 
         Parameters

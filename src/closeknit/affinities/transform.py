@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from closeknit._arrays import Array, Integers
 from closeknit.affinities.bandwidths import to_csr
 from closeknit.affinities.solution import warn_of_rows
-from closeknit.neighbors import Neighbors, check_answer, validate_points
+from closeknit.neighbors import Neighbors, check_answer, same_rows, validate_points
 from closeknit.progress import shown
 
 #: Some new points: where they stand in the batch, their neighbours (None: all fitted points), the
@@ -31,19 +31,22 @@ class OutOfSampleMixin(TransformerMixin):
     affinities_: Any
     neighbors_: Neighbors | None
     index_: Any
+    _fitted: Any
     _solve: Any
 
-    def transform(self, X: Any, *, as_new: bool = False) -> Any:
+    def transform(self, X: Any, *, as_new: bool | Literal["auto"] = "auto") -> Any:
         """Affinities of new points over the fitted ones.
 
-        Each row is found on its own, whatever else `X` holds.
+        Each row of new points is found on its own, whatever else `X` holds.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
             New points; with ``metric="precomputed"`` their distances to the fitted points.
-        as_new : bool, default=False
-            Whether a point where a fitted one is, is a new point all the same. See Notes.
+        as_new : bool or "auto", default="auto"
+            Whether the rows are new points, also where they coincide with fitted ones. ``"auto"``
+            means yes unless `X` is the training data: all of it, in the same order. False means
+            that a row that coincides with a fitted point is that point. See Notes.
 
         Returns
         -------
@@ -53,28 +56,47 @@ class OutOfSampleMixin(TransformerMixin):
         -----
         A fitted point is not among its own neighbours, but a new point beside it has it for its
         nearest one. So no function of the place alone is both what `fit` gives at the fitted points
-        and continuous. By default a point where a fitted one is, is taken for that one, and
-        ``fit(X).transform(X)`` gives what ``fit_transform(X)`` gives (unless duplicates leave open
-        which of them it is, or the search is approximate). With ``as_new=True`` it is a point like
-        any other, at distance 0 from the fitted one: its bandwidth is the paper's σ(x), continuous
-        everywhere, and so are its affinities, but for those at the edge of the neighbourhood. With
-        ``include_self=True`` both hold at once.
+        and continuous, and by default this one depends on more than the place. The training data as
+        a whole, the same array or one of the same values, have the affinities of the fit:
+        ``fit(X).transform(X)`` is ``fit_transform(X)``, to the bit. Any other rows are new points,
+        be they a part of the training data: one where a fitted point is has it at distance 0, as
+        those beside it almost have. Its bandwidth is the paper's σ(x), continuous everywhere, and
+        so are its affinities, but for those at the edge of the neighbourhood.
+
+        Hence ``transform(X[:5])`` is not ``transform(X)[:5]``. Where rows of the training data are
+        to be what they were in the fit, say so with ``as_new=False``; of several fitted points in
+        one place a row is then the first. With ``include_self=True`` there is no difference.
+
+        Examples
+        --------
+        >>> import closeknit as ck
+        >>> from sklearn.datasets import load_iris
+        >>> X = load_iris().data
+        >>> ea = ck.EntropicAffinities(20).fit(X)
+        >>> [bool((Q != ea.affinities_[:3]).nnz == 0) for Q in (
+        ...     ea.transform(X)[:3], ea.transform(X[:3], as_new=False), ea.transform(X[:3]))]
+        [True, True, False]
         """
         return self._transform(X, as_new)[0]
 
-    def transform_and_match(self, X: Any) -> tuple[Any, Integers]:
+    def transform_and_match(
+        self, X: Any, *, as_new: bool | Literal["auto"] = "auto"
+    ) -> tuple[Any, Integers]:
         """Affinities of new points, and which fitted points they coincide with, by one search.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
+        as_new : bool or "auto", default="auto"
+            As in `transform`; it does not change the matches.
 
         Returns
         -------
         affinities : csr_matrix or ndarray of shape (n_new, n_samples)
             As from `transform`.
         matches : ndarray of shape (n_new,)
-            The first fitted point at the same place, or -1.
+            The first fitted point at the same place, or -1; each point itself if `X` is the
+            training data and `as_new` is not True.
 
         Examples
         --------
@@ -86,16 +108,53 @@ class OutOfSampleMixin(TransformerMixin):
         >>> Q.shape, matches
         ((4, 1000), array([998, 999,  -1,  -1]))
         """
-        return self._transform(X, as_new=False)
+        return self._transform(X, as_new)
 
-    def _transform(self, X: Any, as_new: bool) -> tuple[Any, Integers]:
+    def is_training_data(self, X: Any) -> bool:
+        """Whether `X` is what this estimator was fitted on: all of it, in the same order.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+
+        Returns
+        -------
+        bool
+            True for the same array and for any of the same values, a saved model's data included;
+            False if the neighbours were given, because nothing is known of the data then.
+
+        Examples
+        --------
+        >>> import closeknit as ck
+        >>> from sklearn.datasets import load_iris
+        >>> X = load_iris().data
+        >>> ea = ck.EntropicAffinities(20).fit(X)
+        >>> ea.is_training_data(X), ea.is_training_data(X.copy()), ea.is_training_data(X[:100])
+        (True, True, False)
+        """
         check_is_fitted(self)
+        return self._holds(validate_points(self, X, reset=False))
+
+    def _holds(self, X: Any) -> bool:
+        if hasattr(self.index_, "holds"):
+            return bool(self.index_.holds(X))
+        # An index of the user's own need not keep the data.
+        return self.index_ is not None and same_rows(X, self._fitted)
+
+    def _transform(self, X: Any, as_new: bool | Literal["auto"]) -> tuple[Any, Integers]:
+        check_is_fitted(self)
+        if not isinstance(as_new, bool | np.bool_) and as_new != "auto":
+            raise ValueError(f"as_new={as_new!r} must be True, False or 'auto'")
         X = validate_points(self, X, reset=False)
         n_new, n = X.shape[0], int(self.affinities_.shape[1])
+        with config_context(assume_finite=True):
+            if as_new is not True and self._holds(X):
+                copy = getattr(self.affinities_, "copy", lambda: self.affinities_)
+                return copy(), np.arange(n)
         Q: Any = np.empty((n_new, n)) if self.neighbors_ is None else None
         matches, status = np.empty(n_new, dtype=np.int64), []
         with shown(self.verbose), config_context(assume_finite=True):
-            for rows, indices, sq_distances, known in self._new_rows(X, as_new):
+            for rows, indices, sq_distances, known in self._new_rows(X, bool(as_new)):
                 out = None if Q is None else Q[rows]
                 solved = self._solve(sq_distances, indices, fitting=False, out=out)
                 if indices is not None:

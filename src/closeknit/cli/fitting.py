@@ -85,6 +85,8 @@ def transform(model: Any, X: Any) -> Array:
     from closeknit.progress import listening, steps
 
     size = max(_CHUNK, math.ceil(X.shape[0] / 50))
+    if X.shape[0] == model.embedding_.shape[0]:
+        size = X.shape[0]  # so that the training data are recognised as a whole
     parts = []
     for start in steps("new points", range(0, X.shape[0], size)):
         with listening(None):  # the searches inside are parts of this stage

@@ -71,6 +71,16 @@ class Blocks:
         """The rows of a block among all rows."""
         return slice(int(self.starts[block]), int(self.starts[block + 1]))
 
+    def holds(self, X: Any, metric: str) -> bool:
+        """Whether these are the rows of some data: all of them, in the same order."""
+        if X.shape != self.shape:
+            return False
+        load = self.cluster.folder.load
+        return all(
+            np.array_equal(_points(X[self.rows(b)], metric), load(f"{self.name}-{b}", mapped=True))
+            for b in self.numbers
+        )
+
     def sample(self, size: int, seed: int) -> list[Integers]:
         """Draw rows, as numbers within each block."""
         rng = np.random.default_rng(seed)

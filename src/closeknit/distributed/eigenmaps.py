@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -82,14 +83,13 @@ class LaplacianEigenmaps(OnCluster, embeddings.LaplacianEigenmaps):
             self.embedding_ = blocks.array("map", (self.n_components,))
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, *, as_new: bool = False) -> Any:
         """Place new points as the rows beside the landmarks were placed."""
         check_is_fitted(self)
+        place = partial(self.landmarks_.transform, as_new=as_new)
         if hasattr(X, "dask"):
-            return X.map_blocks(
-                self.landmarks_.transform, chunks=(X.chunks[0], (self.n_components,))
-            )
-        return self.landmarks_.transform(X)
+            return X.map_blocks(place, chunks=(X.chunks[0], (self.n_components,)))
+        return place(X)
 
 
 def _place_block(folder: Folder, block: int, name: str, model: str) -> None:

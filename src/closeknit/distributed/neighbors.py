@@ -190,6 +190,10 @@ class ShardedIndex:
         """Share of true neighbours found, on a sample of the fitted rows."""
         return self.neighbors.recall
 
+    def holds(self, X: Any) -> bool:
+        """Whether `X` is what was fitted: all of it, in the same order."""
+        return self.neighbors.blocks.holds(X, self.metric)
+
     def query(self, X: Any, n_neighbors: int) -> Neighbors:
         """Find each new point's nearest fitted points, to about the recall of the fit."""
         blocks, cells = self.neighbors.blocks, self.neighbors.cells

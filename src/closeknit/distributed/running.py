@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -73,7 +74,7 @@ class OnCluster(_Base):
         folder = self._blocks.cluster.folder
         return np.concatenate([folder.load(f"map-{block}") for block in self._blocks.numbers])
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, *, as_new: bool = False) -> Any:
         """Place new points into the embedding; the fitted points stay where they are.
 
         Neighbours are searched on the cluster, and points placed in this process, some at a time.
@@ -81,6 +82,8 @@ class OnCluster(_Base):
         Parameters
         ----------
         X : dask array or array-like of shape (n_new, n_features)
+        as_new : bool, default=False
+            Whether to place a point anew that coincides with a fitted one.
 
         Returns
         -------
@@ -91,10 +94,11 @@ class OnCluster(_Base):
         if hasattr(X, "dask"):
             import dask.array
 
-            placed = [self.transform(X.blocks[i].compute()) for i in range(X.numblocks[0])]
+            blocks = (X.blocks[i].compute() for i in range(X.numblocks[0]))
+            placed = [self.transform(block, as_new=as_new) for block in blocks]
             return dask.array.from_array(np.concatenate(placed), chunks=(X.chunks[0], -1))
         X = np.asarray(X)
-        place = super().transform
+        place = partial(super().transform, as_new=as_new)
         return np.concatenate([place(X[i : i + _BATCH]) for i in range(0, len(X), _BATCH)])
 
 

@@ -51,27 +51,39 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         return self.fit(X).embedding_.astype(self.dtype, copy=False)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, *, as_new: bool = False) -> Array:
         """Place new points into the embedding; the fitted points stay where they are.
 
         Each new point is placed on its own, whatever else `X` holds: where its share of the
-        objective is least. One that coincides with a fitted point is that point.
+        objective is least.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, n_features)
             New points; with ``metric="precomputed"`` their distances to the fitted ones, with
             ``affinity="precomputed"`` their affinities to them.
+        as_new : bool, default=False
+            Whether to place a point anew that coincides with a fitted one. By default it is that
+            point, whose position is known: equal rows lie in one place, and
+            ``fit(X).transform(X)`` is ``fit_transform(X)``. With True all rows are placed as those
+            beside them are. Given affinities tell no places: their rows are always new.
 
         Returns
         -------
         ndarray of shape (n_new, n_components)
         """
         check_is_fitted(self)
+        if not as_new and self._is_training_data(X):
+            return self._map().astype(self.dtype)
         Q, known = new_affinities(self, X)
         out = self._place(Q)
-        out[known >= 0] = self._map()[known[known >= 0]]
+        if not as_new:
+            out[known >= 0] = self._map()[known[known >= 0]]
         return out.astype(self.dtype, copy=False)
+
+    def _is_training_data(self, X: Any) -> bool:
+        """Whether these are all rows of the fit in their order, duplicates included."""
+        return bool(getattr(self.affinity_estimator_, "is_training_data", lambda X: False)(X))
 
     def _map(self) -> Array:
         """The fitted positions, in memory."""

@@ -22,6 +22,7 @@ def new_affinities(estimator: Any, X: Any) -> tuple[Any, Integers]:
     Returns
     -------
     Q : csr_matrix of shape (n_new, n_samples)
+        As those of places beside them, also for points that coincide with fitted ones.
     matches : ndarray of shape (n_new,)
         The fitted point at the same place as each new one, or -1.
 
@@ -48,7 +49,7 @@ def new_affinities(estimator: Any, X: Any) -> tuple[Any, Integers]:
         return sparse.csr_matrix(sparse.diags(1.0 / sums) @ Q), np.full(Q.shape[0], -1)
     X = validate_points(estimator, X, reset=False)
     if hasattr(affinity, "transform_and_match"):
-        Q, matches = affinity.transform_and_match(X)
+        Q, matches = affinity.transform_and_match(X, as_new=True)
     else:
         Q, matches = affinity.transform(X), np.full(X.shape[0], -1)
     return sparse.csr_matrix(Q), matches

@@ -28,7 +28,13 @@ from closeknit.neighbors.external import EstimatorIndex
 from closeknit.neighbors.geometry import GEOMETRIES
 from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
-from closeknit.neighbors.points import check_data, check_n_neighbors, seed_of, validate_points
+from closeknit.neighbors.points import (
+    check_data,
+    check_n_neighbors,
+    same_rows,
+    seed_of,
+    validate_points,
+)
 from closeknit.neighbors.precomputed import PrecomputedIndex
 from closeknit.neighbors.result import Neighbors, check_answer, given_neighbors
 from closeknit.neighbors.search import find_neighbors, fit_index, make_index
@@ -54,6 +60,7 @@ __all__ = [
     "make_index",
     "nearest_of",
     "nearest_of_all",
+    "same_rows",
     "seed_of",
     "validate_points",
 ]

@@ -16,7 +16,7 @@ from closeknit.neighbors._set_aside import first_equal_rows
 from closeknit.neighbors.candidates import candidate_distances
 from closeknit.neighbors.geometry import GEOMETRIES
 from closeknit.neighbors.pairwise import PairwiseIndex
-from closeknit.neighbors.points import data_scale
+from closeknit.neighbors.points import data_scale, same_rows
 from closeknit.neighbors.search import check_metric_params
 
 
@@ -51,6 +51,10 @@ class AllPoints:
         """Yield slices of the queries with their squared distances to all points."""
         threads = effective_n_jobs(self.n_jobs)
         return dense_sq_distances(queries, self.X, self.metric, threads, self.metric_params)
+
+    def holds(self, queries: Any) -> bool:
+        """Whether the queries are the points: all of them, in the same order."""
+        return same_rows(queries, self.X)
 
     def equal_points(self, queries: Any) -> Integers:
         """For each query the first point equal to it, or -1."""

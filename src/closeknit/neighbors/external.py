@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from closeknit.neighbors import _graph
-from closeknit.neighbors.points import check_n_neighbors
+from closeknit.neighbors.points import check_n_neighbors, same_rows
 from closeknit.neighbors.result import Neighbors
 
 
@@ -86,6 +86,19 @@ class EstimatorIndex:
         n_neighbors = check_n_neighbors(n_neighbors, self._n_samples, exclude_self=False)
         graph = self._configured(n_neighbors).fit(self._X).transform(X)
         return Neighbors(*_graph.from_csr(graph, n_neighbors, drop_diagonal=False))
+
+    def holds(self, X: Any) -> bool:
+        """Whether `X` is what was fitted: all of it, in the same order.
+
+        Parameters
+        ----------
+        X : array or CSR matrix
+
+        Returns
+        -------
+        bool
+        """
+        return same_rows(X, self._X)
 
     def _configured(self, n_neighbors: int) -> Any:
         from sklearn.base import clone

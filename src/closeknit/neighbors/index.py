@@ -28,6 +28,7 @@ from closeknit.neighbors.points import (
     check_n_neighbors,
     data_scale,
     in_float32_if_exact,
+    same_rows,
     seed_of,
 )
 from closeknit.neighbors.result import Neighbors
@@ -157,6 +158,19 @@ class _EuclideanIndex(ABC):
                 return self._result(*self._engine.search(k, queries))
             found = self._engine.search(min(k, len(groups.first)), queries)
             return self._result(*groups.points_of(found, k))
+
+    def holds(self, X: Any) -> bool:
+        """Whether `X` is what was fitted: all of it, in the same order.
+
+        Parameters
+        ----------
+        X : (n_queries, n_features) array or CSR matrix
+
+        Returns
+        -------
+        bool
+        """
+        return same_rows(X, self.points_, self._queries)
 
     def equal_points(self, X: Any) -> Integers:
         """For each new point the first fitted point equal to it, or -1.

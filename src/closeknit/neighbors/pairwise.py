@@ -13,7 +13,13 @@ import scipy.sparse as sp
 from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks, effective_n_jobs, run_chunks, single_threaded_blas
 from closeknit.neighbors import _graph
-from closeknit.neighbors.points import Data, check_data, check_n_neighbors, data_scale
+from closeknit.neighbors.points import (
+    Data,
+    check_data,
+    check_n_neighbors,
+    data_scale,
+    same_rows,
+)
 from closeknit.neighbors.result import Neighbors
 from closeknit.progress import log, shown
 
@@ -102,6 +108,19 @@ class PairwiseIndex:
         X = check_data(X, self.points_.shape[1])
         n_neighbors = check_n_neighbors(n_neighbors, self.points_.shape[0], exclude_self=False)
         return self._search(self._convert(X), n_neighbors, None)
+
+    def holds(self, X: Any) -> bool:
+        """Whether `X` is what was fitted: all of it, in the same order.
+
+        Parameters
+        ----------
+        X : (n_queries, n_features) array or CSR matrix
+
+        Returns
+        -------
+        bool
+        """
+        return same_rows(X, self.points_, self._convert)
 
     def distances(self, X: Any) -> npt.NDArray[Any]:
         """All distances from some points to the fitted ones, as the metric gives them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -96,6 +97,39 @@ def validate_points(estimator: Any, X: Any, **options: Any) -> Any:
     # array of rows.
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", **options}
     return validate_data(estimator, X, **options)
+
+
+def same_rows(X: Data, fitted: Data, convert: Callable[[Data], Data] | None = None) -> bool:
+    """Whether the rows of two matrices have the same values, all of them in the same order.
+
+    Parameters
+    ----------
+    X, fitted : array or CSR matrix
+    convert : callable, optional
+        Turns rows of `X` into such as `fitted` holds.
+
+    Returns
+    -------
+    bool
+        Found at the first block of rows in which they differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(6.0).reshape(3, 2)
+    >>> same_rows(X, X.copy()), same_rows(X[:2], X), same_rows(X[::-1], X)
+    (True, False, False)
+    """
+    if X is fitted and convert is None:
+        return True
+    if X.shape != fitted.shape or sp.issparse(X) != sp.issparse(fitted):
+        return False
+    for rows in chunks(X.shape[0], 64 * X.shape[1], 2**14):
+        part = X[rows] if convert is None else convert(X[rows])
+        differs = part != fitted[rows]
+        if differs.nnz if sp.issparse(differs) else differs.any():
+            return False
+    return True
 
 
 def data_scale(X: Data, *, refuse: bool = True) -> float:

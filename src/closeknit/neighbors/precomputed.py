@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from closeknit.linalg import check_structure
 from closeknit.neighbors import _graph
-from closeknit.neighbors.points import check_n_neighbors
+from closeknit.neighbors.points import check_n_neighbors, same_rows
 from closeknit.neighbors.result import Neighbors
 
 
@@ -89,3 +89,16 @@ class PrecomputedIndex:
         if sp.issparse(X):
             return Neighbors(*_graph.from_csr(X, n_neighbors, drop_diagonal=False))
         return Neighbors(*_graph.from_rectangle(X, n_neighbors))
+
+    def holds(self, X: Any) -> bool:
+        """Whether `X` is what was fitted: all of it, in the same order.
+
+        Parameters
+        ----------
+        X : (n_queries, n_samples) array or CSR matrix
+
+        Returns
+        -------
+        bool
+        """
+        return same_rows(X, self.distances_)
