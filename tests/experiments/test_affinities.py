@@ -113,20 +113,42 @@ def test_measures_of_a_made_up_map():
     assert pixels.measures(points, -light)["lightness"] == pytest.approx(-1.0)
 
 
-def test_trial_counts_iterations(found):
+@pytest.mark.parametrize("own", [True, False])
+def test_trial_counts_iterations(found, own):
     """Of Algorithm 1 in the paper's orders; the passes of the others are the library's."""
-    trial = methods.try_methods("digits", found)
+    trial = methods.try_methods("digits", found, own=own)
     ours = ["ours: gap", "ours: regression"]
     assert trial.orders == ["oracle", "D_K", "MST", "bounds", "random", *ours]
-    problem = RowProblem(found.sq_distances, np.array([30.0]), found.indices)
-    betas = solve_bandwidths(found.sq_distances, 30.0).betas
+    near = methods.with_itself(found) if own else found
+    d = near.sq_distances
+    assert (d[:, 0] == 0.0).all() == own
+    problem = RowProblem(d, np.array([30.0]), near.indices)
+    betas = solve_bandwidths(d, 30.0).betas
     starts = algorithm.starts_in_order(Density(), problem, betas)
-    again = algorithm.algorithm_1(found.sq_distances, 30.0, "newton", starts)
+    again = algorithm.algorithm_1(d, 30.0, "newton", starts)
     assert trial.iterations("newton", "D_K") == again.iterations.mean()
     assert trial.iterations("euler", "oracle") < trial.iterations("euler", "random")
-    brent = solve_bandwidths(found.sq_distances, 30.0, method="brent").evaluations.mean()
+    # With the point itself, d_1 = 0, and both orders are the same.
+    assert (trial.iterations("euler", "D_K") == trial.iterations("euler", "ours: gap")) == own
+    brent = solve_bandwidths(d, 30.0, method="brent").evaluations.mean()
     assert trial.passes["brent"] == brent
-    assert len(claims.figure_6_claims([trial, trial, trial])) == 15
+    some = methods.try_methods("digits", found, own=own, every=3)
+    np.testing.assert_array_equal(
+        some.counts["halley", "MST"].steps, trial.counts["halley", "MST"].steps[::3]
+    )
+
+
+def test_claims_are_judged_in_both_readings(found):
+    """A claim that holds in one reading only is not comparable, and says so."""
+    pair = tuple(methods.try_methods("digits", found, own=own) for own in (True, False))
+    lines = claims.figure_6_claims([pair, pair, pair])
+    assert len(lines) == 15
+    for line in lines:
+        assert "**Not comparable** (" in line or "**Agrees**:" in line or "**Disagrees**:" in line
+    better = [t.iterations("euler", "D_K") < t.iterations("euler", "MST") for t in pair]
+    line = next(line for line in lines if "slightly better" in line)
+    verdicts = {(True, True): "Agrees", (False, False): "Disagrees"}
+    assert f"**{verdicts.get(tuple(better), 'Not comparable')}**" in line
 
 
 def test_more_neighbours_make_fewer_trees(found):
@@ -149,8 +171,9 @@ def test_quick_reproduction(tmp_path, no_network):
         assert f"## Figure {number}:" in text
         assert f"({picture.name})" in text
     found = find_neighbors(data.digits().X, methods.N_NEIGHBORS, neighbors="exact")
-    again = methods.orders_table(methods.try_methods("digits", found))
-    assert without_seconds(again) in without_seconds(text)
+    for own in (True, False):
+        again = methods.orders_table(methods.try_methods("digits", found, own=own))
+        assert without_seconds(again) in without_seconds(text)
 
 
 def without_seconds(text):

@@ -38,7 +38,8 @@ FREE = ("ridders", "brent", "bisection")
 PERPLEXITY = 30.0
 N_NEIGHBORS = 250
 SEED = 0
-REPEATS = 3
+REPEATS = 2
+KAPPA = 10  # neighbours in the graph whose tree is built
 _COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00")
 
 
@@ -50,6 +51,8 @@ class Trial:
     ----------
     name : str
     n_samples : int
+    own : bool
+        Whether each point is among its own neighbours, at distance 0.
     counts : dict of (finder, order) to Counts
         Of Algorithm 1 within the bounds of Theorem 1.1, for rows that have a root.
     seconds : dict of (finder, order) to float
@@ -60,6 +63,7 @@ class Trial:
 
     name: str
     n_samples: int
+    own: bool
     counts: Mapping[tuple[str, str], Counts]
     seconds: Mapping[tuple[str, str], float]
     passes: Mapping[str, float]
@@ -74,21 +78,41 @@ class Trial:
         return float(self.counts[finder, order].iterations.mean())
 
 
-def try_methods(name: str, found: Neighbors, shape: tuple[int, int] | None = None) -> Trial:
+def with_itself(found: Neighbors) -> Neighbors:
+    """Put each point before its neighbours, and leave out the last of them."""
+    own = np.arange(len(found.indices), dtype=found.indices.dtype)[:, None]
+    indices = np.hstack([own, found.indices[:, :-1]])
+    zeros = np.zeros((len(own), 1))
+    return Neighbors(indices, np.hstack([zeros, found.sq_distances[:, :-1]]), found.n_samples)
+
+
+def try_methods(
+    name: str,
+    found: Neighbors,
+    *,
+    own: bool,
+    shape: tuple[int, int] | None = None,
+    every: int = 1,
+) -> Trial:
     """Solve for the bandwidths with every root finder in every order.
 
     Parameters
     ----------
     name : str
     found : Neighbors
+    own : bool
+        Whether to count each point among its own neighbours.
     shape : (height, width), optional
         Of the image whose pixels the points are; adds the raster order.
+    every : int, default=1
+        Iterations are counted on every so many points, at their starts among all.
     """
-    best, auto_seconds = seconds_to_solve(found.sq_distances, "auto", "auto")
+    found = with_itself(found) if own else found
+    best, _ = seconds_to_solve(found.sq_distances, "auto", "auto")  # warms up
     orders: dict[str, Any] = {
         "oracle": Oracle(best.betas),
         "D_K": Density(),
-        "MST": MinimumSpanningTree(),
+        "MST": MinimumSpanningTree(KAPPA + own),
         **({} if shape is None else {"raster": Raster(shape)}),
         "bounds": MiddleOfBounds(),
         "random": RandomOrder(SEED),
@@ -97,19 +121,20 @@ def try_methods(name: str, found: Neighbors, shape: tuple[int, int] | None = Non
     }
     timed = partial(seconds_to_solve, found.sq_distances, indices=found.indices)
     problem = RowProblem(found.sq_distances, np.array([PERPLEXITY]), found.indices)
-    good = best.converged
-    rows = np.ascontiguousarray(found.sq_distances[good], dtype=np.float64)
+    some = np.flatnonzero(best.converged)[::every]
+    rows = np.ascontiguousarray(found.sq_distances[some], dtype=np.float64)
     counts, seconds, passes = {}, {}, {}
     for label, order in orders.items():
-        starts = starts_in_order(order, problem, best.betas)[good]
+        starts = starts_in_order(order, problem, best.betas)[some]
         for finder in METHODS:
             counts[finder, label] = algorithm_1(rows, PERPLEXITY, finder, starts)
             seconds[finder, label] = timed(finder, order)[1]
     for finder in FREE:
         solution, seconds[finder, ""] = timed(finder, MiddleOfBounds())
         passes[finder] = float(solution.evaluations.mean())
-    seconds["auto", ""], passes["auto"] = auto_seconds, float(best.evaluations.mean())
-    return Trial(name, len(best.betas), counts, seconds, passes)
+    seconds["auto", ""] = seconds_to_solve(found.sq_distances, "auto", "auto")[1]
+    passes["auto"] = float(best.evaluations.mean())
+    return Trial(name, len(best.betas), own, counts, seconds, passes)
 
 
 def seconds_to_solve(
@@ -119,9 +144,9 @@ def seconds_to_solve(
     perplexity: float = PERPLEXITY,
     indices: Any = None,
 ) -> tuple[Bandwidths, float]:
-    """Return the bandwidths, and the least processor time of one thread after a first run."""
+    """Return the bandwidths, and the least processor time of one thread."""
     least = np.inf
-    for repeat in range(1 + REPEATS):
+    for _ in range(REPEATS):
         begin = time.process_time()
         solution = solve_bandwidths(
             sq_distances,
@@ -132,8 +157,7 @@ def seconds_to_solve(
             random_state=SEED,
             n_jobs=1,
         )
-        if repeat:
-            least = min(least, time.process_time() - begin)
+        least = min(least, time.process_time() - begin)
     return solution, least
 
 
