@@ -222,8 +222,8 @@ def _claim_on_text(pair: tuple[Trial, Trial]) -> str:
     )
 
 
-def tree_table(found: Neighbors) -> tuple[str, str]:
-    """Return trees, iterations of Euler and seconds of the MST order by κ, and the claim."""
+def tree_table(found: Neighbors, every: int = 1) -> tuple[str, str]:
+    """Return trees, iterations of Euler (on every so many points), and seconds of the MST by κ."""
     betas = solve_bandwidths(found.sq_distances, PERPLEXITY).betas
     problem = RowProblem(found.sq_distances, np.array([PERPLEXITY]), found.indices)
     trees, iterations, seconds = [], [], []
@@ -233,8 +233,8 @@ def tree_table(found: Neighbors) -> tuple[str, str]:
         plan = order.plan(problem)
         seconds.append(time.process_time() - begin)
         trees.append(int((plan.parent < 0).sum()))
-        starts = starts_in_order(order, problem, betas)
-        counts = algorithm_1(found.sq_distances, PERPLEXITY, "euler", starts)
+        starts = starts_in_order(order, problem, betas)[::every]
+        counts = algorithm_1(found.sq_distances[::every], PERPLEXITY, "euler", starts)
         iterations.append(counts.iterations.mean())
     ten = KAPPAS.index(10)
     verdict = claim(

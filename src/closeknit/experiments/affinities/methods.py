@@ -93,6 +93,7 @@ def try_methods(
     own: bool,
     shape: tuple[int, int] | None = None,
     every: int = 1,
+    timed: bool = True,
 ) -> Trial:
     """Solve for the bandwidths with every root finder in every order.
 
@@ -106,6 +107,8 @@ def try_methods(
         Of the image whose pixels the points are; adds the raster order.
     every : int, default=1
         Iterations are counted on every so many points, at their starts among all.
+    timed : bool, default=True
+        Whether to measure seconds, too; else they are NaN.
     """
     found = with_itself(found) if own else found
     best, _ = seconds_to_solve(found.sq_distances, "auto", "auto")  # warms up
@@ -119,7 +122,7 @@ def try_methods(
         "ours: gap": Gap(),
         "ours: regression": Regression(),
     }
-    timed = partial(seconds_to_solve, found.sq_distances, indices=found.indices)
+    solve = partial(seconds_to_solve, found.sq_distances, indices=found.indices)
     problem = RowProblem(found.sq_distances, np.array([PERPLEXITY]), found.indices)
     some = np.flatnonzero(best.converged)[::every]
     rows = np.ascontiguousarray(found.sq_distances[some], dtype=np.float64)
@@ -128,9 +131,9 @@ def try_methods(
         starts = starts_in_order(order, problem, best.betas)[some]
         for finder in METHODS:
             counts[finder, label] = algorithm_1(rows, PERPLEXITY, finder, starts)
-            seconds[finder, label] = timed(finder, order)[1]
-    for finder in FREE:
-        solution, seconds[finder, ""] = timed(finder, MiddleOfBounds())
+            seconds[finder, label] = solve(finder, order)[1] if timed else np.nan
+    for finder in FREE if timed else ():
+        solution, seconds[finder, ""] = solve(finder, MiddleOfBounds())
         passes[finder] = float(solution.evaluations.mean())
     seconds["auto", ""] = seconds_to_solve(found.sq_distances, "auto", "auto")[1]
     passes["auto"] = float(best.evaluations.mean())
@@ -165,13 +168,14 @@ def orders_table(trial: Trial) -> str:
     """Mean iterations, share of points with bisections, and seconds, a row for each order."""
     rows = []
     for order in trial.orders:
-        cells = [
-            f"{trial.iterations(f, order):.2f} / {trial.counts[f, order].bisected:.1%} / "
-            f"{trial.seconds[f, order]:.2f}"
-            for f in METHODS
-        ]
-        rows.append([order, *cells])
+        rows.append([order, *(_cell(trial, finder, order) for finder in METHODS)])
     return table(["order", *METHODS], rows)
+
+
+def _cell(trial: Trial, finder: str, order: str) -> str:
+    seconds, counts = trial.seconds[finder, order], trial.counts[finder, order]
+    parts = [f"{trial.iterations(finder, order):.2f}", f"{counts.bisected:.1%}"]
+    return " / ".join(parts if np.isnan(seconds) else [*parts, f"{seconds:.2f}"])
 
 
 def draw(trials: Sequence[Trial]) -> Any:
