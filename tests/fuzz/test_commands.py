@@ -28,14 +28,18 @@ main()
 """
 COMMANDS = {
     "embed": "embed data.npy -p 10 -o map.csv --plot map.png --save-model map.model",
+    "embed --workers": "embed data.npy -p 10 --max-iter 20 --workers 2 -o map.csv",
     "embed --model": "embed new.npy --model old.model -o map.npz",
     "affinities": "affinities data.npy -o graph.npz",
     "sparsify": "sparsify data.npy -o graph.mtx --sparsity 0.99",
     "cluster": "cluster data.npy -k 4 -o map.csv",
     "segment": "segment picture.png -k 3 -o map.png",
+    "explore": "explore data.npy --no-open",
     "demo": "demo",
     "info": "info",
 }
+#: It ends only by a signal; so many seconds after its start it serves.
+SERVING, SOON = "explore", 5.0
 #: −15: by the system, before the command looks out for it.
 CODES = {signal.SIGINT: (0, 130), signal.SIGTERM: (0, 143, -15)}
 READERS = {".csv": read_table, ".npz": read_table, ".mtx": read_table, ".model": load}
@@ -91,8 +95,9 @@ def test_signals(name, rounds, folder):
     rng = np.random.default_rng(len(name))
     kept = {path: path.read_bytes() for path in folder.iterdir()}
     began = time.monotonic()
-    code, stderr, _ = run(folder, COMMANDS[name], None, None)
-    length = time.monotonic() - began
+    ends = (None, None) if name != SERVING else (signal.SIGINT, 2 * SOON)
+    code, stderr, _ = run(folder, COMMANDS[name], *ends)
+    length = time.monotonic() - began if name != SERVING else SOON
     assert code == 0, stderr
     codes, delays = [], []
     for _ in range(max(1, rounds // 20)):

@@ -8,6 +8,7 @@ prints how long it took to end. This file is also the program that runs in a pro
 
 from __future__ import annotations
 
+import copy
 import signal
 import subprocess
 import sys
@@ -97,6 +98,22 @@ def transform(scale):
     return X + 0.01, model.transform
 
 
+def go_on(scale):
+    import closeknit as ck
+
+    X = points(int(400 * scale), 10)
+    model = ck.TSNE(max_iter=10, random_state=0, n_jobs=2).fit(X)
+    return X, lambda X: copy.deepcopy(model).optimize(60).embedding_
+
+
+def spread(scale):
+    import closeknit as ck
+
+    X = points(int(1500 * scale), 10)
+    y = np.where(np.arange(len(X)) % 50 == 0, np.arange(len(X)) % 3, -1)
+    return X, lambda X: ck.LabelSpreading(n_jobs=2).fit(X, y).transduction_
+
+
 def estimate(name, attribute, **options):
     def make(scale):
         import closeknit as ck
@@ -169,8 +186,11 @@ CALLS = {
     "TElasticEmbedding": embed("TElasticEmbedding"),
     "LaplacianEigenmaps": estimate("LaplacianEigenmaps", "embedding_"),
     "transform": transform,
+    "optimize": go_on,
     "SpectralClustering": estimate("SpectralClustering", "labels_", n_clusters=5),
     "MeanShift": estimate("MeanShift", "labels_"),
+    "BlurringMeanShift": estimate("BlurringMeanShift", "labels_", max_iter=20),
+    "LabelSpreading": spread,
     "ViewerSparsifier": sparsify("ViewerSparsifier", n_viewers=40, votes=2),
     "ResistanceSparsifier": sparsify("ResistanceSparsifier", n_edges=2000),
     "graphs compared": compare,

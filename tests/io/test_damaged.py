@@ -201,6 +201,7 @@ def test_arrays_that_are_larger_than_they_seem(cells):
     [
         ("kill -SEGV $$", "HDF5 crashes on it"),
         ("sleep 60", "HDF5 reads its text for more than 1 s"),
+        ("kill -XCPU $$", "HDF5 reads its text for more than 1 s"),
     ],
 )
 def test_a_file_that_crashes_or_hangs_hdf5(cells, tmp_path, monkeypatch, script, saying):
@@ -210,7 +211,19 @@ def test_a_file_that_crashes_or_hangs_hdf5(cells, tmp_path, monkeypatch, script,
     fake.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(fake))
     monkeypatch.setattr(observations, "_PATIENCE", 1)
+    monkeypatch.setattr(observations, "_BUSY", 1)
     fails(cells, saying)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processor time is not limited there")
+def test_a_machine_that_is_busy_does_not_damage_a_file(cells, tmp_path, monkeypatch):
+    """Reading may take a while, as long as HDF5 itself is not what takes it."""
+    slow = tmp_path / "python"
+    slow.write_text(f'#!/bin/sh\nsleep 3\nexec {sys.executable} "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(slow))
+    monkeypatch.setattr(observations, "_PATIENCE", 2)
+    assert read_table(cells).n_samples > 0
 
 
 # ---- wide and long tables ------------------------------------------------------------------------

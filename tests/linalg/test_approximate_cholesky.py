@@ -55,7 +55,7 @@ def complete(n):
 
 
 def random_graph(n, rng, density=0.2):
-    W = random_array((n, n), density=density, rng=rng).tocsr()
+    W = random_array((n, n), density=density, random_state=rng).tocsr()
     W.setdiag(0.0)
     W.eliminate_zeros()
     return csr_matrix(W + W.T)

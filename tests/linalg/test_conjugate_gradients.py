@@ -10,7 +10,7 @@ from closeknit.linalg import ApproximateCholesky, conjugate_gradients
 
 
 def positive_definite(n, density, seed=0):
-    A = random_array((n, n), density=density, rng=np.random.default_rng(seed)).tocsr()
+    A = random_array((n, n), density=density, random_state=np.random.default_rng(seed)).tocsr()
     A = A + A.T
     return csr_matrix(A + (abs(A).sum(axis=1).max() + 0.1) * csr_matrix(np.eye(n)))
 

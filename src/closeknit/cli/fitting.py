@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from closeknit._arrays import Array
 from closeknit.cli.command import Fact
 from closeknit.cli.errors import Interrupted
 from closeknit.cli.progress import Stages
+
+if TYPE_CHECKING:
+    from closeknit._arrays import Array
 
 #: Why a minimisation stopped, in words that need no knowledge of parameters.
 _REASONS = {

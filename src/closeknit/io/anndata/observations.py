@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,8 +20,10 @@ from closeknit.io.frames import label_columns
 from closeknit.io.table import Selection, Table, assemble, default_names
 from closeknit.neighbors import Neighbors
 
-#: Seconds that HDF5 has for the text in a file, and one more for every 10 MB of it.
+#: Processor seconds that HDF5 has for the text in a file, and one more for every 10 MB of it.
 _PATIENCE = 20
+#: How many times as long it may take on a busy machine.
+_BUSY = 15
 
 
 def from_anndata(adata: Any, key: str | None = None, *, missing: str = "error") -> Table:
@@ -64,19 +67,22 @@ def read_h5ad(path: Path, selection: Selection, key: str | None = None) -> Table
     (3, 3)
     """
     package = require("anndata", "anndata", "reading H5AD needs anndata")
-    limit, seconds = expansion_limit(path), _PATIENCE + path.stat().st_size // 10**7
+    seconds = _PATIENCE + path.stat().st_size // 10**7
+    bounds = (expansion_limit(path), seconds)
     try:
         subprocess.run(
-            [sys.executable, "-P", Path(__file__).with_name("probe.py"), path, str(limit)],
+            [sys.executable, "-P", Path(__file__).with_name("probe.py"), path, *map(str, bounds)],
             capture_output=True,
             check=True,
             encoding="utf-8",
             errors="replace",
-            timeout=seconds,
+            timeout=_BUSY * seconds,
         )
     except subprocess.TimeoutExpired as error:
-        raise ValueError(f"HDF5 reads its text for more than {seconds} s") from error
+        raise ValueError(f"HDF5 reads its text for more than {_BUSY * seconds} s") from error
     except subprocess.CalledProcessError as error:
+        if error.returncode == -getattr(signal, "SIGXCPU", 0):
+            raise ValueError(f"HDF5 reads its text for more than {seconds} s") from error
         raise ValueError((error.stderr.splitlines() or ["HDF5 crashes on it"])[-1]) from error
     return _to_table(package.read_h5ad(path), key, selection, "h5ad")
 

@@ -2,7 +2,10 @@
 
 A program of its own, so that the process which needs the file outlives that::
 
-    python probe.py FILE LIMIT      LIMIT is what its arrays may take, in bytes
+    python probe.py FILE LIMIT SECONDS
+
+LIMIT is what its arrays may take, in bytes, and SECONDS what reading may take of a processor: on a
+busy machine a good file takes long, too.
 """
 
 import sys
@@ -36,6 +39,8 @@ if __name__ == "__main__":
         # What text takes shows only when it is read.
         bound = 2**31 + int(sys.argv[2])
         resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+        seconds = int(sys.argv[3])
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     except ImportError:  # Windows
         pass
     main(sys.argv[1], int(sys.argv[2]))
