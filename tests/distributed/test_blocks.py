@@ -10,7 +10,7 @@ da = pytest.importorskip("dask.array")
 from dask import delayed  # noqa: E402
 
 import closeknit.distributed as ckd  # noqa: E402
-from closeknit.exceptions import CloseknitError, ClusterError  # noqa: E402
+from closeknit.exceptions import CloseknitError, ClusterError, OutputError  # noqa: E402
 
 
 def blocks_of(*parts, n_features=4):
@@ -36,6 +36,8 @@ BAD = {
     "infinity": (lambda block: block * np.inf, "block 17 contains infinity in row 0"),
     "width": (lambda block: block[:, :3], "block 17 has 3 features, but the data have 4"),
     "dimensions": (lambda block: block[0], "block 17 has 1 dimensions"),
+    "masks": (lambda block: np.ma.masked_greater(block, 1.0), "block 17 has masked entries"),
+    "complex": (lambda block: block + 1j, "block 17 holds complex numbers"),
 }
 
 
@@ -129,3 +131,10 @@ def test_data_are_not_changed(inside):
     before = X.copy()
     ckd.find_neighbors(X, 3, metric="cosine")
     np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("inner", ["", "inside"])
+def test_a_folder_that_cannot_be_made(inside, tmp_path, inner):
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"cannot make folder=.*choose another"):
+        ckd.find_neighbors(np.eye(9), 3, folder=tmp_path / "file" / inner)

@@ -224,6 +224,10 @@ def _store_block(
         raise DataError(f"block {number} has {X.shape[1]} features, but the data have {n_features}")
     if X.shape[0] == 0:
         return 0
+    if np.ma.is_masked(X):
+        raise DataError(f"block {number} has masked entries; fill them in, or leave out such rows")
+    if np.iscomplexobj(X):
+        raise DataError(f"block {number} holds complex numbers; pass real ones")
     try:
         values = np.asarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else float)
     except (TypeError, ValueError) as error:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.exceptions import ClusterError, DataError
+from closeknit.exceptions import ClusterError, DataError, OutputError
 from closeknit.io.arrays import load_array, map_array
 from closeknit.io.extras import require
 from closeknit.io.files import reading, replacing
@@ -102,7 +102,12 @@ class Cluster:
             made._owner = weakref.finalize(made, shutil.rmtree, path, ignore_errors=True)
         else:
             path = Path(folder).absolute()
-            path.mkdir(parents=True, exist_ok=True)
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise OutputError(
+                    f"cannot make folder={str(folder)!r}: {error.strerror}; choose another"
+                ) from error
             if not resume and any(path.iterdir()):
                 raise ValueError(
                     f"folder={str(folder)!r} is not empty; choose a new one, or go on with the "
