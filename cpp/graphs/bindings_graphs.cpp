@@ -1,5 +1,6 @@
 // The mean of a graph and its transpose.
 #include "common/graph.h"
+#include "graphs/mutual.h"
 #include "graphs/symmetrize.h"
 
 namespace closeknit {
@@ -40,9 +41,49 @@ void bind_merge(nb::module_& m) {
       "a"_a, "b"_a, "indptr"_a, output("indices"), output("data"), "n_jobs"_a);
 }
 
+using Offsets = Vector<const std::int32_t>;
+using Ranks = Vector<const std::uint32_t>;
+
+MutualPattern as_pattern(const Offsets& indptr, const Offsets& indices, const Ranks& ranks) {
+  const std::int64_t n = length(indptr) - 1;
+  require(has_shape(ranks, length(indices)) && are_offsets(indptr.data(), n + 1, length(indices)) &&
+              are_between(indices.data(), length(indices), 0, n),
+          "indptr, indices and ranks are not those of pairs of points");
+  return {indptr.data(), indices.data(), ranks.data(), n};
+}
+
+void bind_mutual(nb::module_& m) {
+  m.def(
+      "mutual_counts",
+      [](Offsets indptr, Offsets indices, Ranks ranks, std::int64_t k, Vector<std::int32_t> counts,
+         int n_jobs) {
+        const MutualPattern pattern = as_pattern(indptr, indices, ranks);
+        require(has_shape(counts, pattern.n_rows), "counts must have one entry per row");
+        Work work(n_jobs);
+        mutual_counts(pattern, k, counts.data(), work.pool);
+      },
+      "indptr"_a, "indices"_a, "ranks"_a, "k"_a, output("counts"), "n_jobs"_a);
+  m.def(
+      "mutual_mean",
+      [](Offsets indptr, Offsets indices, Ranks ranks, Matrix<const double> affinities,
+         Offsets new_indptr, Vector<std::int32_t> new_indices, Vector<double> data, int n_jobs) {
+        const MutualPattern pattern = as_pattern(indptr, indices, ranks);
+        require(length(affinities) == pattern.n_rows, "affinities must have one row per point");
+        require(has_shape(new_indptr, pattern.n_rows + 1) && has_shape(data, length(new_indices)) &&
+                    are_offsets(new_indptr.data(), length(new_indptr), length(new_indices)),
+                "new_indptr, new_indices and data are not those of a matrix");
+        Work work(n_jobs);
+        mutual_mean(pattern, affinities.data(), length(affinities, 1), new_indptr.data(),
+                    new_indices.data(), data.data(), work.pool);
+      },
+      "indptr"_a, "indices"_a, "ranks"_a, "affinities"_a, "new_indptr"_a, output("new_indices"),
+      output("data"), "n_jobs"_a);
+}
+
 }  // namespace
 
 void bind_graphs(nb::module_& m) {
+  bind_mutual(m);
   bind_merge<std::int32_t>(m);
   bind_merge<std::int64_t>(m);
 }

@@ -167,6 +167,19 @@ def merged_counts(a: Graph, b: Graph, counts: Array, n_jobs: int) -> None: ...
 def merged_mean(
     a: Graph, b: Graph, indptr: Array, indices: Array, data: Array, n_jobs: int
 ) -> None: ...
+def mutual_counts(
+    indptr: Array, indices: Array, ranks: Array, k: int, counts: Array, n_jobs: int
+) -> None: ...
+def mutual_mean(
+    indptr: Array,
+    indices: Array,
+    ranks: Array,
+    affinities: Array,
+    new_indptr: Array,
+    new_indices: Array,
+    data: Array,
+    n_jobs: int,
+) -> None: ...
 
 # repulsion
 

@@ -8,6 +8,7 @@ from scipy.stats import entropy
 
 import closeknit as ck
 from closeknit.explore import Engine, Parameters
+from closeknit.explore.building import Builder, OutdatedError
 from closeknit.explore.code import code_of
 
 
@@ -56,6 +57,38 @@ def test_new_parameters_go_on_from_the_map(engine, digits):
     np.testing.assert_allclose(perplexities, 10.0, rtol=1e-8)
 
 
+def test_a_graph_that_nobody_waits_for_is_given_up(digits):
+    """Parameters that changed while it was made end it between two steps."""
+    builder = Builder(digits[0], 90)
+    builder.search()
+    model = builder.build(Parameters(perplexity=20.0))
+    for steps in range(2):
+        answers = iter([False] * steps + [True])
+        with pytest.raises(OutdatedError):
+            builder.build(Parameters(perplexity=10.0), model, lambda found=answers: next(found))
+    same = builder.build(Parameters(perplexity=20.0, dof=0.5), model)
+    assert same.graph is model.graph, "only the perplexity asks for another graph"
+
+
+def test_graphs_are_those_of_the_estimator(digits, monkeypatch):
+    """In one pass over known pairs, or by way of the estimator where those would be too many."""
+    from closeknit.explore import building
+
+    paired = Builder(digits[0], 90)
+    paired.search()
+    monkeypatch.setattr(building, "_MOST_PAIRED", 10)
+    plain = Builder(digits[0], 90, paired.neighbors)
+    assert plain._pairs is None
+    for perplexity in (5.0, 17.3, 30.0):
+        monkeypatch.setattr(building, "_MOST_PAIRED", 1000)
+        one = paired.build(Parameters(perplexity=perplexity))
+        monkeypatch.setattr(building, "_MOST_PAIRED", 10)
+        other = plain.build(Parameters(perplexity=perplexity))
+        for name in ("indptr", "indices", "data"):
+            np.testing.assert_array_equal(getattr(one.graph, name), getattr(other.graph, name))
+        np.testing.assert_array_equal(one.sigmas, other.sigmas)
+
+
 def test_a_settled_map_follows_new_parameters_by_itself(engine):
     engine.play()
     assert settled(engine)
@@ -65,11 +98,11 @@ def test_a_settled_map_follows_new_parameters_by_itself(engine):
 
 
 def test_neighbors_are_searched_once(engine, monkeypatch):
-    from closeknit.explore import engine as module
+    from closeknit.explore import building
 
     engine.step()
     assert engine.wait(lambda: engine.frame.iteration == 1)
-    monkeypatch.setattr(module, "find_neighbors", None)
+    monkeypatch.setattr(building, "find_neighbors", None)
     for perplexity in (50.0, 5.0, 20.0):
         engine.set(Parameters(perplexity=perplexity))
         count = engine.frame.iteration
@@ -180,7 +213,7 @@ def test_a_search_that_nobody_waits_for_ends(digits):
 def test_bandwidths_of_another_perplexity_are_those_of_the_affinities(engine, digits):
     assert engine.wait(lambda: engine.neighbors is not None)
     _, reference = ck.entropic_affinities(digits[0], perplexity=17.0)
-    np.testing.assert_allclose(engine.sigmas_at(17.0), reference, rtol=1e-9)
+    np.testing.assert_allclose(engine.builder.sigmas_at(17.0), reference, rtol=1e-9)
 
 
 def test_a_perplexity_beyond_the_search_is_refused(engine):

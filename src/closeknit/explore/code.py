@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from closeknit.explore.engine import Leg, neighbors_for
+from closeknit.explore.building import neighbors_for
+from closeknit.explore.leg import Leg
 from closeknit.explore.parameters import MODELS, Parameters
 
 if TYPE_CHECKING:
@@ -41,15 +42,15 @@ def code_of(reading: str, engine: Engine, rows: str | None = None) -> str:
     settings = {"neighbors": neighbors, "random_state": 0}
     Y = ck.TSNE(perplexity=30.0, n_neighbors=90, **settings).fit_transform(X)
     """
-    given = "" if engine.metric == "euclidean" else f", metric={engine.metric!r}"
-    seed = f"random_state={engine.random_state}"
-    settings = f'"neighbors": neighbors, "random_state": {engine.random_state}'
+    given = "" if engine.builder.metric == "euclidean" else f", metric={engine.builder.metric!r}"
+    seed = f"random_state={engine.builder.random_state}"
+    settings = f'"neighbors": neighbors, "random_state": {engine.builder.random_state}'
     if given:
-        settings += f', "metric": {engine.metric!r}'
+        settings += f', "metric": {engine.builder.metric!r}'
     lines = ["import closeknit as ck", "", *reading.splitlines()]
     if rows is not None:
         lines.append(f"X = X[{rows}]")
-    k = engine.n_neighbors if engine.neighbors is None else engine.neighbors.n_neighbors
+    k = engine.builder.n_neighbors if engine.neighbors is None else engine.neighbors.n_neighbors
     lines += [
         f"neighbors = ck.neighbors.find_neighbors(X, {k}{given}, {seed})",
         f"settings = {{{settings}}}",

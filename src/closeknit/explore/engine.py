@@ -12,80 +12,39 @@ bandwidths and a new graph; the minimisation goes on from where the map is.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.embeddings import MapSettled, Training, initial_embedding
+from closeknit.embeddings import Training
 from closeknit.exceptions import CloseknitWarning
+from closeknit.explore.building import Builder, Model, OutdatedError, neighbors_for
 from closeknit.explore.frames import Frame
+from closeknit.explore.leg import Leg
 from closeknit.explore.parameters import Parameters
-from closeknit.graphs import affinity_graph
 from closeknit.minimize import Convergence, Momentum, Schedule, Stage, State, StopReason
-from closeknit.neighbors import Neighbors, find_neighbors
-from closeknit.objectives import SymmetricSNE
+from closeknit.neighbors import Neighbors
 from closeknit.progress import Event, listening
 
-__all__ = ["Engine", "Leg", "neighbors_for"]
+__all__ = ["Engine"]
 
 #: Seconds between two measurements of the neighbours kept, at least, and in units of their cost.
-_PAUSE, _COST = 0.5, 20.0
+_PAUSE, _COST = 0.15, 20.0
 #: Iterations of a minimisation that the user, not convergence, will end.
 _ENDLESS = 1_000_000
 #: Points from which on a factor of the graph takes longer than a user should wait: a map that goes
 #: on begins with so many iterations of plain momentum, which needs none.
 MANY, _AT_ONCE = 20_000, 10
-#: Factors by which a map may be scaled for another model.
-_SCALES = 2.0 ** np.arange(-7.0, 4.0)
 
 
 class _StoppedError(Exception):
     """Ends a search that nobody waits for any more."""
-
-
-@dataclass(frozen=True)
-class Leg:
-    """A part of the way to the current map: so many iterations with these parameters.
-
-    Attributes
-    ----------
-    parameters : Parameters
-    lam : float
-        The λ of the last iteration, which the elastic embedding has found.
-    stages : tuple of (float, int)
-        λ and iterations of every stage.
-    scale : float
-        What the map was multiplied by at the beginning.
-    restarted : bool
-        Whether it began at the start, not at the map before.
-    at_once : bool
-        Whether it went by plain momentum.
-    """
-
-    parameters: Parameters
-    lam: float
-    stages: tuple[tuple[float, int], ...]
-    scale: float
-    restarted: bool
-    at_once: bool = False
-
-
-def neighbors_for(perplexity: float, available: int) -> int:
-    """Neighbours per point that a perplexity needs, of those that are there.
-
-    Examples
-    --------
-    >>> neighbors_for(30.0, 1000), neighbors_for(30.0, 50)
-    (90, 50)
-    """
-    return min(math.ceil(3.0 * perplexity), available)
 
 
 class Engine:
@@ -135,15 +94,13 @@ class Engine:
         n_jobs: int | None = -1,
         random_state: int = 0,
     ) -> None:
-        self.X, self.metric, self.n_jobs, self.random_state = X, metric, n_jobs, random_state
-        self.n_neighbors = neighbors_for(max_perplexity, X.shape[0] - 1)
-        self.neighbors, self.max_perplexity = neighbors, max_perplexity
-        self.parameters = parameters
+        options: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state}
+        n_neighbors = neighbors_for(max_perplexity, X.shape[0] - 1)
+        self.builder = Builder(X, n_neighbors, neighbors, metric=metric, **options)
+        self.model: Model | None = None
+        self.parameters, self.max_perplexity = parameters, max_perplexity
         self.stage, self.progress, self.error = "waiting", 0.0, ""
         self.playing, self.settled = False, False
-        self.sigmas: NDArray[np.float64] | None = None
-        self.affinities: Any = None
-        self.training: Training | None = None
         self.trail: list[Leg] = []
         self.history: list[tuple[int, float | None, float | None]] = []
         self.listeners: list[Callable[[], object]] = []
@@ -151,25 +108,35 @@ class Engine:
         self._thread: threading.Thread | None = None
         self._stopped = True
         self._steps = 0
-        self._built: Parameters | None = None
         self._continues = positions is not None
         self._moved = False  # whether the positions were replaced from outside
         self._endless = False
         self._measured = (0.0, 0.0)  # when the neighbours kept were measured, and for how long
-        self._kept: MapSettled | None = None
-        self._start: NDArray[np.float64] | None = None
-        self._entropy = np.nan
         self._fresh = False  # whether nothing was minimised yet on the graph
         self._scale = 1.0  # by which the next leg multiplies the map
-        first = positions if positions is not None else self._first_look()
+        first = positions if positions is not None else _first_look(X)
         self.positions = np.array(first, dtype=np.float64, order="C")
         self.frame = Frame(1, self.positions.astype(np.float32))
 
-    def _first_look(self) -> NDArray[np.float64]:
-        """Something to see while neighbours are searched: two coordinates of the data."""
-        few = self.X[:, :2]
-        few = np.asarray(few.toarray() if hasattr(few, "toarray") else few, dtype=np.float64)
-        return few if few.shape[1] == 2 else np.column_stack([few, np.zeros(len(few))])
+    @property
+    def neighbors(self) -> Neighbors | None:
+        """Of each point, for the largest perplexity; None until they are found."""
+        return self.builder.neighbors
+
+    @property
+    def affinities(self) -> Any:
+        """A distribution per point, None before the first graph."""
+        return None if self.model is None else self.model.affinities
+
+    @property
+    def sigmas(self) -> NDArray[np.float64] | None:
+        """The bandwidths, None before the first graph."""
+        return None if self.model is None else self.model.sigmas
+
+    @property
+    def training(self) -> Training | None:
+        """What is minimised, None before the first graph."""
+        return None if self.model is None else self.model.training
 
     # What users do ------------------------------------------------------------------------------
 
@@ -247,23 +214,6 @@ class Engine:
         with self._wake:
             return self._wake.wait_for(condition, timeout)
 
-    def sigmas_at(self, perplexity: float) -> NDArray[np.float64]:
-        """The bandwidths of another perplexity, while the map goes on.
-
-        Each solution begins afresh: from the bandwidths of a near perplexity it would take three
-        passes over the distances instead of two, as the start by regression is nearer.
-        """
-        from closeknit.affinities import solve_bandwidths
-
-        if self.neighbors is None:
-            raise ValueError("neighbours are still being searched; wait a little")
-        k = neighbors_for(perplexity, self.neighbors.n_neighbors)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CloseknitWarning)
-            rows = np.ascontiguousarray(self.neighbors.sq_distances[:, :k])
-            options: dict[str, Any] = {"allow_missing": True, "n_jobs": self.n_jobs}
-            return solve_bandwidths(rows, perplexity, **options).sigmas
-
     # What the thread does -----------------------------------------------------------------------
 
     def _tell(self) -> None:
@@ -282,9 +232,10 @@ class Engine:
             with listening(self._hear), warnings.catch_warnings():
                 warnings.simplefilter("ignore", CloseknitWarning)
                 if self.neighbors is None:
-                    self._search()
+                    self._say("searching for neighbours")
+                    self.builder.search()
                 while True:
-                    if self.parameters != self._built:
+                    while self.parameters != self._built and not self._stopped:
                         self._build()
                     self._say("settled" if self.settled else "paused")
                     with self._wake:
@@ -319,72 +270,33 @@ class Engine:
         self.stage, self.progress = stage, progress
         self._tell()
 
-    def _search(self) -> None:
-        self._say("searching for neighbours")
-        self.neighbors = find_neighbors(
-            self.X,
-            self.n_neighbors,
-            metric=self.metric,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )
-
-    def options(self, parameters: Parameters) -> dict[str, Any]:
-        """What the estimator of the parameters takes besides them."""
-        assert self.neighbors is not None
-        return {
-            "n_neighbors": neighbors_for(parameters.perplexity, self.neighbors.n_neighbors),
-            "metric": self.metric,
-            "n_jobs": self.n_jobs,
-            "random_state": self.random_state,
-        }
+    @property
+    def _built(self) -> Parameters | None:
+        return None if self.model is None else self.model.parameters
 
     def _build(self) -> None:
-        """From the parameters to the graph and what is minimised on it."""
+        """From the parameters to what is minimised, unless they change meanwhile."""
         self._say("building the graph")
-        wanted, before = self.parameters, self._built
-        estimator = wanted.estimator(neighbors=self.neighbors, **self.options(wanted))
-        same = before is not None and before.perplexity == wanted.perplexity
-        if not same or self.affinities is None:
-            self.graph, fitted = affinity_graph(self.X, estimator)
-            self.affinities, self.sigmas = fitted.affinities_, fitted.sigmas_
-        self.training = estimator.training(self.graph, self.X)
-        self._kept, self._fresh = MapSettled(self.graph), True
-        objective, stop = self.training.objective, self.training.stop
-        # H(P) takes a pass over the graph, which the rule for stopping has made already.
-        known = stop.floor if isinstance(stop, MapSettled) else 0.0
-        self._entropy = known or getattr(objective, "entropy", np.nan)
-        self._built = wanted
-        self._scale = 1.0
+        wanted, last = self.parameters, self.model
+        try:
+            model = self.builder.build(
+                wanted, last, lambda: self._stopped or self.parameters != wanted
+            )
+        except OutdatedError:
+            return
+        self.model, self._fresh, self._scale = model, True, 1.0
         if not self._continues:
             if not self.trail:
-                self.positions = self._initial()
+                self.positions = self.builder.start(model.graph)
                 self._publish(Frame(0, self.positions.astype(np.float32)))
-        elif before is not None and before.model != wanted.model:
-            self._scale = self._fitting_scale()
-
-    def _initial(self) -> NDArray[np.float64]:
-        """Where embeddings start, computed once."""
-        if self._start is None:
-            options = (2, self.random_state, self.metric)
-            self._start = initial_embedding("auto", self.X, self.graph, *options)
-        return self._start
-
-    def _fitting_scale(self) -> float:
-        """Factor at which the current map suits the model best: their maps differ in width."""
-        assert self.training is not None
-        objective = self.training.objective
-        if self.parameters.model == "ee":  # its λ is yet to be found, by the same kernel
-            options: dict[str, Any] = {"repulsion": objective.repulsion, "n_jobs": self.n_jobs}
-            objective = SymmetricSNE(self.graph, check=False, **options)
-        values = [objective.value(scale * self.positions, 1.0) for scale in _SCALES]
-        return float(_SCALES[int(np.nanargmin(values))])
+        elif last is not None and last.parameters.model != wanted.model:
+            self._scale = model.fitting_scale(self.positions, self.builder.n_jobs)
 
     def _minimize(self) -> None:
         """Run one leg, until the map has settled or something is due."""
-        training, restarted = self.training, not self._continues
-        assert training is not None
-        built = self.parameters
+        assert self.model is not None
+        model, restarted = self.model, not self._continues
+        training, built = model.training, model.parameters
         stages = training.schedule.stages if restarted else training.schedule.stages[-1:]
         stages = tuple(map(self._with_factor, stages))
         stop = training.stop
@@ -397,8 +309,8 @@ class Engine:
         self._fresh = False
         if at_once:
             stop, stages = Convergence(0.0), (replace(stages[-1], max_iter=_AT_ONCE),)
-            training = replace(training, direction=Momentum(n_jobs=self.n_jobs))
-        start = self._initial() if restarted else self._scale * self.positions
+            training = replace(training, direction=Momentum(n_jobs=self.builder.n_jobs))
+        start = self.builder.start(model.graph) if restarted else self._scale * self.positions
         scale, self._scale = 1.0 if restarted else self._scale, 1.0
         if restarted:
             self.trail, self.history = [], []
@@ -406,6 +318,7 @@ class Engine:
         self._continues = True
         done: list[list[float]] = []
         before = self.frame.iteration
+        self._measured = time.perf_counter(), self._measured[1]  # the first frames come first
         self._say("running")
         path = replace(training, schedule=Schedule(stages), stop=stop).run(
             start, callback=lambda state: self._after(state, before, done)
@@ -452,7 +365,8 @@ class Engine:
 
     def _divergence(self, state: State) -> float | None:
         """KL(P‖Q), whatever the λ; None for models that are no divergence."""
-        value = state.parts[0] + state.parts[1] - self._entropy
+        assert self.model is not None
+        value = state.parts[0] + state.parts[1] - self.model.entropy
         return float(value) if np.isfinite(value) else None
 
     def _measure(self, X: NDArray[np.float64], anyway: bool = False) -> float | None:
@@ -460,8 +374,8 @@ class Engine:
         now, (last, cost) = time.perf_counter(), self._measured
         if not anyway and now - last < max(_PAUSE, _COST * cost):
             return self.frame.kept
-        assert self._kept is not None
-        share = self._kept.neighbors_kept(X)
+        assert self.model is not None
+        share = self.model.measure.neighbors_kept(X)
         self._measured = time.perf_counter(), time.perf_counter() - now
         return float(share)
 
@@ -475,3 +389,10 @@ class Engine:
                     self.history.pop()
                 self.history.append((frame.iteration, frame.divergence, frame.kept))
         self._tell()
+
+
+def _first_look(X: Any) -> NDArray[np.float64]:
+    """Something to see while neighbours are searched: two coordinates of the data."""
+    few = X[:, :2]
+    few = np.asarray(few.toarray() if hasattr(few, "toarray") else few, dtype=np.float64)
+    return few if few.shape[1] == 2 else np.column_stack([few, np.zeros(len(few))])

@@ -14,8 +14,9 @@ from scipy import sparse
 
 from closeknit.exceptions import ModelError
 from closeknit.explore.code import code_of
-from closeknit.explore.engine import Engine, Leg
+from closeknit.explore.engine import Engine
 from closeknit.explore.frames import Frame
+from closeknit.explore.leg import Leg
 from closeknit.explore.parameters import Parameters
 from closeknit.explore.session import Level, Session
 from closeknit.io import (

@@ -84,7 +84,7 @@ def _step(session: Session, count: int) -> Answer:
 
 def _sigma(session: Session, perplexity: float | None) -> Answer:
     engine = session.engine
-    sigmas = engine.sigmas if perplexity is None else engine.sigmas_at(float(perplexity))
+    sigmas = engine.sigmas if perplexity is None else engine.builder.sigmas_at(float(perplexity))
     if sigmas is None:
         raise ValueError("the bandwidths are not known yet; wait a little")
     return {"names": None}, _finite(sigmas)
@@ -112,13 +112,13 @@ def _trust(session: Session, kind: str) -> Answer:
     if training is None or neighbors is None:
         raise ValueError("the neighbours are not known yet; wait a little")
     if kind == "kept":
-        values = neighbors_kept(neighbors.indices, Y, engine.n_jobs)
+        values = neighbors_kept(neighbors.indices, Y, engine.builder.n_jobs)
     elif kind == "divergence":
         values = divergence_terms(training.objective, Y)
     elif session.pin is None:
         raise ValueError("pin a map first; then colours can show what has changed since")
     else:
-        values = neighbors_changed(session.pin.positions, Y, engine.n_jobs)
+        values = neighbors_changed(session.pin.positions, Y, engine.builder.n_jobs)
     return {"names": None, "mean": float(values.mean())}, _finite(values)
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit.explore.columns import Columns
-from closeknit.explore.engine import Engine, Leg
+from closeknit.explore.engine import Engine
 from closeknit.explore.frames import Frame
+from closeknit.explore.leg import Leg
 from closeknit.explore.parameters import Parameters
 from closeknit.io import Table
 from closeknit.neighbors import Neighbors, check_data
@@ -90,7 +91,7 @@ class Session:
     --------
     >>> from sklearn.datasets import load_iris
     >>> session = Session(Table(load_iris().data, ("a", "b", "c", "d")))
-    >>> session.state()["max_perplexity"], session.engine.n_neighbors
+    >>> session.state()["max_perplexity"], session.engine.builder.n_neighbors
     (49.0, 147)
     """
 

@@ -4,6 +4,7 @@
 
     points, distances or affinities
         └─► affinity_graph         symmetric entropic affinities of points (from_data.py)
+        └─► MutualNeighbors        the same at one perplexity after the other (mutual.py)
         └─► EntropicSparsifier     edges of large entropic affinity
         └─► KNNSparsifier          edges between nearest neighbours
         └─► ViewerSparsifier       edges that few viewers (viewers.py) vote against, by the modes
@@ -27,6 +28,7 @@ from closeknit.graphs.from_data import affinity_graph, mean_of, symmetrize
 from closeknit.graphs.knn_sparsifier import KNNSparsifier
 from closeknit.graphs.laplacian import laplacian
 from closeknit.graphs.modes import find_modes, silverman_bandwidth
+from closeknit.graphs.mutual import MutualNeighbors
 from closeknit.graphs.resistance_sparsifier import ResistanceSparsifier
 from closeknit.graphs.resistances import effective_resistances
 from closeknit.graphs.spectra import laplacian_distance, spectrum_distance
@@ -40,6 +42,7 @@ __all__ = [
     "EntropicSparsifier",
     "GraphSummary",
     "KNNSparsifier",
+    "MutualNeighbors",
     "ResistanceSparsifier",
     "View",
     "ViewerSparsifier",

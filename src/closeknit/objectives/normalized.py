@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import entr
 
 from closeknit._arrays import Array
 from closeknit.kernels import GAUSSIAN, STUDENT, Kernel, student
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import PairSums
 
+#: Weights whose logarithms are in memory, and in the cache, at a time.
+_CHUNK = 2**15
 
 class NormalizedObjective(Objective):
     """Kullback–Leibler divergence of pair distributions, up to the constant −H(P).
@@ -25,7 +26,12 @@ class NormalizedObjective(Objective):
     @property
     def entropy(self) -> float:
         """H(P) = −Σ p log p; KL(P‖Q) = E − H(P) at λ = 1."""
-        return float(entr(self.weights.data).sum(dtype=np.float64))
+        data, total = self.weights.data, 0.0
+        least = np.finfo(data.dtype).tiny  # whose logarithm is finite, for weights that are zero
+        for begin in range(0, len(data), _CHUNK):
+            p = data[begin : begin + _CHUNK]
+            total -= float(np.multiply(p, np.log(np.maximum(p, least)), dtype=np.float64).sum())
+        return total
 
     def repulsive_value(self, sums: Array) -> float:
         """Log S with S = Σ_n Σ_m K."""

@@ -1,0 +1,109 @@
+"""Symmetric affinities at one perplexity after the other, on neighbours that stay the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from closeknit import _core
+from closeknit._threads import effective_n_jobs
+from closeknit.graphs.from_data import mean_of
+from closeknit.linalg import canonical
+from closeknit.neighbors import Neighbors
+
+__all__ = ["MutualNeighbors"]
+
+#: Stands for "not among the neighbours"; ranks are below.
+_NONE = 2**16 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class MutualNeighbors:
+    """Pairs of points of which one is among the nearest of the other.
+
+    :func:`symmetrize` sorts rows, transposes and merges them. None of that depends on the
+    affinities, so for a user who changes the perplexity it is done once, for the most neighbours
+    that will be needed; the symmetric affinities of the nearest k are then found in one pass.
+
+    Attributes
+    ----------
+    indptr, indices : ndarray of int32
+        The pairs in compressed rows, with sorted columns.
+    ranks : ndarray of uint32
+        For a pair (n, m) the rank of m among the neighbours of n, and times 2¹⁶ that of n among
+        those of m; 2¹⁶ − 1 stands for a point that is not among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.graphs import MutualNeighbors
+    >>> from closeknit.neighbors import find_neighbors
+    >>> mutual = MutualNeighbors.of(find_neighbors([[0.0], [1.0], [3.0]], n_neighbors=2))
+    >>> mutual.symmetrize(np.ones((3, 1))).toarray()  # of the nearest one
+    array([[0. , 1. , 0. ],
+           [1. , 0. , 0.5],
+           [0. , 0.5, 0. ]])
+    """
+
+    indptr: NDArray[np.int32]
+    indices: NDArray[np.int32]
+    ranks: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, neighbors: Neighbors, n_jobs: int | None = -1) -> Self | None:
+        """Find the pairs, or return None where there are too many for 32 bits or some are missing.
+
+        Parameters
+        ----------
+        neighbors : Neighbors
+            Of each point among the same points.
+        n_jobs : int or None, default=-1
+
+        Returns
+        -------
+        MutualNeighbors or None
+        """
+        n, k = neighbors.indices.shape
+        if k >= _NONE or 2 * n * k >= 2**31 or (neighbors.indices < 0).any():
+            return None
+        ranks = np.broadcast_to(np.arange(1.0, k + 1.0), (n, k)).ravel()
+        pointers = np.arange(0, n * k + 1, k, dtype=np.int32)
+        there = csr_matrix((ranks, neighbors.indices.ravel(), pointers), shape=(n, n))
+        there = canonical(there)
+        back = there.T.tocsr()
+        back.data *= 2.0**16
+        # Twice the mean holds both ranks, counted from 1 and exact in double precision.
+        both = mean_of(there, back, n_jobs)
+        codes = (2.0 * both.data).astype(np.uint32)
+        codes -= np.uint32(1 + 2**16)  # in each half 0 becomes 2¹⁶ − 1, and lends to the upper one
+        codes += np.uint32(2**16) * ((codes & np.uint32(_NONE)) == _NONE)
+        return cls(both.indptr, both.indices, codes)
+
+    def symmetrize(self, affinities: NDArray[np.float64], n_jobs: int | None = -1) -> csr_matrix:
+        """Average the affinities of the nearest k neighbours with their transpose.
+
+        Parameters
+        ----------
+        affinities : ndarray of shape (n_samples, k)
+            Of each point's nearest neighbours, nearest first.
+        n_jobs : int or None, default=-1
+
+        Returns
+        -------
+        csr_matrix of shape (n_samples, n_samples)
+            To the bit what :func:`symmetrize` gives.
+        """
+        n, k = affinities.shape
+        threads, pattern = effective_n_jobs(n_jobs), (self.indptr, self.indices, self.ranks)
+        counts = np.empty(n, np.int32)
+        _core.mutual_counts(*pattern, k, counts, threads)
+        indptr = np.zeros(n + 1, np.int32)
+        np.cumsum(counts, out=indptr[1:])
+        indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
+        rows: Any = np.ascontiguousarray(affinities, dtype=np.float64)
+        _core.mutual_mean(*pattern, rows, indptr, indices, data, threads)
+        return csr_matrix((data, indices, indptr), shape=(n, n))

@@ -1,0 +1,68 @@
+"""Symmetric affinities from pairs that were found once."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from closeknit import _core
+from closeknit.graphs import MutualNeighbors, symmetrize
+from closeknit.neighbors import Neighbors, find_neighbors
+
+
+def rows_of(neighbors, P):
+    n, k = P.shape
+    pointers = np.arange(0, n * k + 1, k)
+    return csr_matrix((P.ravel(), neighbors.indices[:, :k].ravel(), pointers), shape=(n, n))
+
+
+@pytest.mark.parametrize("copies", [False, True])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_any_number_of_neighbors_gives_the_bits_of_symmetrize(copies, n_jobs):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X[50:90] = X[0] if copies else X[50:90]
+    neighbors = find_neighbors(X, 40)
+    mutual = MutualNeighbors.of(neighbors, n_jobs)
+    for k in (1, 2, 7, 39, 40):
+        P = rng.random((300, k))
+        found, expected = mutual.symmetrize(P, n_jobs), symmetrize(rows_of(neighbors, P))
+        for name in ("indptr", "indices", "data"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_pairs_hold_both_ranks():
+    neighbors = find_neighbors([[0.0], [1.0], [3.0], [7.0]], n_neighbors=2)
+    mutual = MutualNeighbors.of(neighbors)
+    rows = np.repeat(np.arange(4), np.diff(mutual.indptr))
+    for row, column, ranks in zip(rows, mutual.indices, mutual.ranks.tolist(), strict=True):
+        for one, other, rank in ((row, column, ranks & 65535), (column, row, ranks >> 16)):
+            among = neighbors.indices[one].tolist()
+            assert rank == (among.index(other) if other in among else 65535)
+
+
+def test_missing_neighbors_are_left_to_symmetrize():
+    neighbors = Neighbors(np.array([[1, -1], [0, 2], [1, 0]]), np.array([[1, np.inf]] * 3), 3)
+    assert MutualNeighbors.of(neighbors) is None
+
+
+@pytest.mark.parametrize("wrong", ["indptr", "indices", "ranks", "affinities", "new_indptr"])
+def test_the_core_refuses_what_is_no_pattern(wrong):
+    given = {
+        "indptr": np.array([0, 1, 2], np.int32),
+        "indices": np.array([1, 0], np.int32),
+        "ranks": np.zeros(2, np.uint32),
+        "affinities": np.ones((2, 1)),
+        "new_indptr": np.array([0, 1, 2], np.int32),
+    }
+    out = np.empty(2, np.int32), np.empty(2)
+    _core.mutual_mean(*given.values(), *out, 1)
+    np.testing.assert_array_equal(out[1], [1.0, 1.0])
+    bad = {
+        "indptr": np.array([0, 3, 2], np.int32),
+        "indices": np.array([1, 2], np.int32),
+        "ranks": np.zeros(3, np.uint32),
+        "affinities": np.ones((3, 1)),
+        "new_indptr": np.array([0, 0, 2], np.int32),
+    }
+    with pytest.raises(ValueError, match=r"not th|one row per point"):
+        _core.mutual_mean(*{**given, wrong: bad[wrong]}.values(), *out, 1)
