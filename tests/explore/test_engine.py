@@ -10,6 +10,7 @@ import closeknit as ck
 from closeknit.explore import Engine, Parameters
 from closeknit.explore.building import Builder, OutdatedError
 from closeknit.explore.code import code_of
+from closeknit.graphs import affinity_graph
 
 
 @pytest.fixture
@@ -70,23 +71,18 @@ def test_a_graph_that_nobody_waits_for_is_given_up(digits):
     assert same.graph is model.graph, "only the perplexity asks for another graph"
 
 
-def test_graphs_are_those_of_the_estimator(digits, monkeypatch):
+def test_graphs_are_those_of_the_estimator(digits):
     """In one pass over known pairs, or by way of the estimator where those would be too many."""
-    from closeknit.explore import building
-
     paired = Builder(digits[0], 90)
     paired.search()
-    monkeypatch.setattr(building, "_MOST_PAIRED", 10)
-    plain = Builder(digits[0], 90, paired.neighbors)
-    assert plain._pairs is None
     for perplexity in (5.0, 17.3, 30.0):
-        monkeypatch.setattr(building, "_MOST_PAIRED", 1000)
-        one = paired.build(Parameters(perplexity=perplexity))
-        monkeypatch.setattr(building, "_MOST_PAIRED", 10)
-        other = plain.build(Parameters(perplexity=perplexity))
+        found = paired.build(Parameters(perplexity=perplexity))
+        assert paired._pairs is not None, "from the first graph on"
+        options = {"neighbors": paired.neighbors, "n_neighbors": int(np.ceil(3 * perplexity))}
+        graph, fitted = affinity_graph(digits[0], ck.TSNE(perplexity=perplexity, **options))
         for name in ("indptr", "indices", "data"):
-            np.testing.assert_array_equal(getattr(one.graph, name), getattr(other.graph, name))
-        np.testing.assert_array_equal(one.sigmas, other.sigmas)
+            np.testing.assert_array_equal(getattr(found.graph, name), getattr(graph, name))
+        np.testing.assert_array_equal(found.sigmas, fitted.sigmas_)
 
 
 def test_a_settled_map_follows_new_parameters_by_itself(engine):

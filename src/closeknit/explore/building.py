@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,8 +26,9 @@ from closeknit.objectives import SymmetricSNE
 
 __all__ = ["Builder", "Model", "OutdatedError", "neighbors_for"]
 
-#: Points beyond which the pairs of neighbours would take more memory than their speed is worth.
-_MOST_PAIRED = 200_000
+#: Points beyond which pairs of neighbours are found while the first map moves, and beyond which
+#: they would take more memory than their speed is worth.
+_MANY, _MOST_PAIRED = 20_000, 200_000
 #: Factors by which a map may be scaled for another model.
 _SCALES = 2.0 ** np.arange(-7.0, 4.0)
 
@@ -126,6 +129,8 @@ class Builder:
         self.X, self.n_neighbors, self.neighbors = X, n_neighbors, neighbors
         self.metric, self.n_jobs, self.random_state = metric, n_jobs, random_state
         self._start: NDArray[np.float64] | None = None
+        self._pairs: MutualNeighbors | None = None
+        self._paired = False
 
     def search(self) -> None:
         """Find the neighbours."""
@@ -137,13 +142,21 @@ class Builder:
             random_state=self.random_state,
         )
 
-    @cached_property
-    def _pairs(self) -> MutualNeighbors | None:
-        """Who is whose neighbour, so that the next graph is made in one pass."""
+    def _pair(self) -> None:
+        """Find out who is whose neighbour, so that the next graphs are made in one pass."""
         assert self.neighbors is not None
-        if self.neighbors.n_samples > _MOST_PAIRED:
-            return None
-        return MutualNeighbors.of(self.neighbors, self.n_jobs)
+        self._paired, n = True, self.neighbors.n_samples
+        if n > _MOST_PAIRED:
+            return
+        thread = threading.Thread(target=self._find_pairs, name="closeknit-pairs", daemon=True)
+        thread.start()
+        if n <= _MANY:
+            thread.join()
+
+    def _find_pairs(self) -> None:
+        assert self.neighbors is not None
+        with contextlib.suppress(MemoryError):  # graphs are made without them, then
+            self._pairs = MutualNeighbors.of(self.neighbors, self.n_jobs)
 
     def sigmas_at(self, perplexity: float) -> NDArray[np.float64]:
         """The bandwidths of a perplexity.
@@ -194,7 +207,10 @@ class Builder:
             made = self._graph(estimator, outdated)
         if outdated():
             raise OutdatedError
-        return Model(parameters, *made, estimator.training(made[0], self.X))
+        model = Model(parameters, *made, estimator.training(made[0], self.X))
+        if not self._paired:
+            self._pair()
+        return model
 
     def _graph(
         self, estimator: Any, outdated: Callable[[], bool]
