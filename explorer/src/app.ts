@@ -1,19 +1,17 @@
 // The explorer: a session on the screen, whatever carries its messages.
 
+import { showBusy } from "./busy";
 import { showNeighbors, showPoint } from "./card";
 import { Chart } from "./chart";
 import { Client, latest } from "./client";
-import { paint, type Coloring } from "./colors";
+import { Colors } from "./coloring";
 import { download, h, shown } from "./dom";
-import { showLegend } from "./legend";
 import { Panel, type Actions } from "./panel";
 import { bits, positionsOf, unbits } from "./positions";
 import type { Header, Transport } from "./protocol";
 import { showSelection } from "./selection";
+import { Theme } from "./theme";
 import { MapView, type Mode, type ViewEvents } from "./view";
-
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const TRUST_EVERY = 1500; // milliseconds between two looks at which parts to believe
 
 export class App {
   readonly element: HTMLElement;
@@ -25,13 +23,12 @@ export class App {
   private maps = h("div", { className: "ck-maps" });
   private tip = h("div", { className: "ck-card ck-tip", hidden: true });
   private state: Header | null = null;
-  private palette: string[] = ["#0072B2"];
-  private missing = "#C8C8C8";
-  private coloring: Coloring = { by: "", names: null, values: null };
+  private colors: Colors;
+  private theme = new Theme((name) => this.showTheme(name));
+  private busy = h("div", { className: "ck-busy", hidden: true });
   private selected: Uint8Array | null = null;
   private found: Uint32Array | null = null;
   private frames: number[] = [];
-  private refreshed = 0;
 
   constructor(transport: Transport) {
     this.client = new Client(
@@ -41,7 +38,15 @@ export class App {
     );
     this.panel = new Panel(this.actions(), this.chart.element);
     this.view = new MapView("Map of the points", this.events());
-    this.maps.append(this.view.element);
+    this.colors = new Colors(
+      this.client,
+      this.panel.legend,
+      () => (this.pinned ? [this.view, this.pinned] : [this.view]),
+      () => this.selected,
+      (code) => this.selectCode(code),
+      (words) => this.state?.stage !== "searching for neighbours" && this.panel.say(words),
+    );
+    this.maps.append(this.view.element, this.busy);
     this.element = h(
       "div",
       { className: "ck" },
@@ -52,14 +57,11 @@ export class App {
         this.panel.element,
       ),
     );
-    this.showTheme();
-    dark.addEventListener("change", this.followSystem);
+    this.showTheme(this.theme.name);
   }
 
-  private followSystem = () => this.showTheme();
-
   dispose(): void {
-    dark.removeEventListener("change", this.followSystem);
+    this.theme.dispose();
     this.client.close();
     this.view.dispose();
     this.pinned?.dispose();
@@ -69,8 +71,7 @@ export class App {
 
   private hear(header: Header, payload: ArrayBuffer): void {
     if (header.type === "hello") {
-      this.palette = header.palette;
-      this.missing = header.missing;
+      this.colors.setThemes(header.themes);
     } else if (header.type === "state") {
       this.hearState(header);
     } else if (header.type === "frame") {
@@ -83,27 +84,28 @@ export class App {
     this.state = state;
     this.panel.show(state);
     this.element.dataset.stage = state.stage;
+    showBusy(this.busy, state);
     if (before?.level !== state.level) {
       this.selected = null;
       this.found = null;
       this.chart.set([]);
       this.quietly(async () => this.chart.set((await this.client.ask("history")).header.rows));
       this.quietly(() => this.loadSelection());
-      this.recolor();
+      this.colors.refresh();
     } else if (state.stage !== before?.stage && state.stage !== "running") {
-      this.recolor(true);
+      this.colors.refresh(true);
     }
     const pin = JSON.stringify(state.pinned);
     if (pin !== JSON.stringify(before?.pinned ?? null)) this.quietly(() => this.showPinned());
-    if (before && before.labels !== state.labels && this.coloring.by.startsWith("column:")) {
-      this.recolor();
+    if (before && before.labels !== state.labels && this.colors.by.startsWith("column:")) {
+      this.colors.refresh();
     }
   }
 
   private hearFrame(header: Header, payload: ArrayBuffer): void {
     const positions = positionsOf(header, payload);
     const others = this.view.positions?.count !== positions.count;
-    if (others) this.repaint(positions.count);
+    if (others) this.colors.repaint(positions.count);
     this.view.show(positions, () => this.client.acknowledge(header.frame));
     if (document.hidden) this.client.acknowledge(header.frame); // nothing is drawn there
     const now = performance.now();
@@ -117,13 +119,14 @@ export class App {
     } else {
       this.chart.set([]);
     }
-    if (this.coloring.by.startsWith("trust:") && now - this.refreshed > TRUST_EVERY) this.recolor(true);
+    this.colors.moved();
   }
 
   private lost(reason: string): void {
     const words = reason || "the program that served this page has ended, or cannot be reached";
     this.panel.say(`Disconnected: ${words}. Reload the page to try again.`, true);
     this.element.dataset.stage = "disconnected";
+    showBusy(this.busy, { type: "state", stage: "disconnected", error: words });
   }
 
   private async showPinned(): Promise<void> {
@@ -131,7 +134,7 @@ export class App {
       this.pinned?.element.parentElement?.remove();
       this.pinned?.dispose();
       this.pinned = null;
-      if (this.coloring.by === "trust:changed") this.panel.chooseColor("");
+      if (this.colors.by === "trust:changed") this.panel.chooseColor("");
       this.view.fit();
       return;
     }
@@ -139,7 +142,7 @@ export class App {
     this.pinned ??= this.addPinned();
     this.pinned.show(positionsOf(header, payload));
     this.pinned.element.nextElementSibling!.textContent = describe(header.parameters);
-    this.repaint();
+    this.colors.repaint();
   }
 
   private addPinned(): MapView {
@@ -148,50 +151,6 @@ export class App {
     const figure = h("figure", { className: "ck-pinned" }, view.element, h("figcaption", {}));
     this.maps.prepend(figure);
     return view;
-  }
-
-  // Colours -------------------------------------------------------------------------------------
-
-  private repaint(count = this.view.positions?.count ?? 0): void {
-    if (!count) return;
-    const selected = this.selected?.length === count && this.selected.includes(1) ? this.selected : null;
-    const colors = paint(count, this.coloring, selected, this.palette, this.missing);
-    this.view.paint(colors);
-    if (this.pinned?.positions?.count === count) this.pinned.paint(colors);
-  }
-
-  /** Ask for the colours again; `only` those that change while the map moves. */
-  private recolor(only = false): void {
-    const by = this.coloring.by;
-    if (only && !by.startsWith("trust:") && by !== "sigma") return;
-    this.refreshed = performance.now();
-    this.color(by);
-  }
-
-  private color = latest(async (by: string) => {
-    const [kind, name] = [by.split(":")[0], by.slice(by.indexOf(":") + 1)];
-    let found: Coloring = { by, names: null, values: null };
-    try {
-      if (by) {
-        const { header, payload } =
-          kind === "column"
-            ? await this.client.ask("column", { name })
-            : kind === "trust"
-              ? await this.client.ask("trust", { kind: name })
-              : await this.client.ask("sigma", { perplexity: null });
-        const values = header.names ? new Uint16Array(payload) : new Float32Array(payload);
-        found = { by, names: header.names, values };
-      }
-    } catch (error) {
-      if (this.state?.stage !== "searching for neighbours") this.panel.say((error as Error).message);
-    }
-    this.showColors(found);
-  });
-
-  private showColors(coloring: Coloring): void {
-    this.coloring = coloring;
-    this.repaint();
-    showLegend(this.panel.legend, coloring, this.palette, (code) => this.selectCode(code));
   }
 
   // What the user does --------------------------------------------------------------------------
@@ -206,10 +165,7 @@ export class App {
       redo: does("redo"),
       set: (parameters, done) => this.set({ parameters, done }),
       drag: (perplexity) => this.drag(perplexity),
-      color: (by) => {
-        this.coloring = { ...this.coloring, by };
-        this.color(by);
-      },
+      color: (by) => this.colors.set(by),
       mode: (mode) => this.setMode(mode),
       fit: () => [this.view, this.pinned].forEach((view) => view?.fit()),
       search: (text) => this.quietly(() => this.search(text)),
@@ -222,7 +178,7 @@ export class App {
       pin: () => this.quietly(() => this.client.ask(this.state?.pinned ? "unpin" : "pin")),
       export: (what, format) => this.quietly(() => this.export(what, format)),
       code: async () => new TextDecoder().decode((await this.exported("code", null)).payload),
-      theme: () => this.toggleTheme(),
+      theme: () => this.theme.toggle(),
     };
   }
 
@@ -240,7 +196,7 @@ export class App {
     try {
       const values = new Float32Array((await this.client.ask("sigma", { perplexity })).payload);
       this.panel.showSigma(median(values));
-      if (this.coloring.by === "sigma") this.showColors({ by: "sigma", names: null, values });
+      if (this.colors.by === "sigma") this.colors.show({ by: "sigma", names: null, values });
     } catch {
       // Neighbours are still being searched.
     }
@@ -328,13 +284,13 @@ export class App {
   }
 
   private selectCode(code: number): void {
-    const values = this.coloring.values;
+    const values = this.colors.current.values;
     if (values) this.select(Uint8Array.from(values, (value) => (value === code ? 1 : 0)));
   }
 
   private select(selected: Uint8Array): void {
     this.selected = selected;
-    this.repaint();
+    this.colors.repaint();
     this.quietly(async () => {
       const { header } = await this.client.ask("select", {}, bits(selected));
       showSelection(this.panel.selection, header);
@@ -345,7 +301,7 @@ export class App {
     const { header, payload } = await this.client.ask("selection");
     this.selected = unbits(payload, this.state?.n_points ?? 0);
     showSelection(this.panel.selection, header);
-    this.repaint();
+    this.colors.repaint();
   }
 
   private async label(text: string): Promise<void> {
@@ -355,7 +311,7 @@ export class App {
   }
 
   private exported(what: string, format: string | null) {
-    const by = this.coloring.by;
+    const by = this.colors.by;
     const color = by.startsWith("column:") ? by.slice(7) : null;
     return this.client.ask("export", { what, format, color });
   }
@@ -376,25 +332,9 @@ export class App {
     }
   }
 
-  private toggleTheme(): void {
-    const theme = this.element.dataset.theme === "dark" ? "light" : "dark";
-    try {
-      localStorage.setItem("closeknit-theme", theme);
-    } catch {
-      // It is forgotten, then.
-    }
-    this.showTheme(theme);
-  }
-
-  /** Light or dark as the user chose here, or else as the system has it. */
-  private showTheme(chosen?: string): void {
-    let theme = chosen ?? null;
-    try {
-      theme ??= localStorage.getItem("closeknit-theme");
-    } catch {
-      // Nothing is remembered here.
-    }
-    this.element.dataset.theme = theme ?? (dark.matches ? "dark" : "light");
+  private showTheme(name: string): void {
+    this.element.dataset.theme = name;
+    this.colors.setTheme(name);
     this.view.redraw();
     this.pinned?.redraw();
     this.chart.draw();

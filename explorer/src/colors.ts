@@ -5,6 +5,18 @@ export interface Coloring {
   by: string;
   names: string[] | null;
   values: Uint16Array | Float32Array | null;
+  /** Names without a colour, of which there are too many. */
+  others?: number;
+}
+
+/** Colours of a theme. */
+export interface Scheme {
+  palette: string[];
+  missing: string;
+  /** The part of the colour map that numbers run along. */
+  ramp: [number, number];
+  /** Opacity of what is not selected, of 255. */
+  faint: number;
 }
 
 type RGB = [number, number, number];
@@ -37,8 +49,8 @@ export function extended(palette: string[], count: number): RGB[] {
   return colors.slice(0, Math.max(count, 1));
 }
 
-export function viridis(share: number): RGB {
-  const place = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1);
+export function viridis(share: number, [from, to]: [number, number] = [0, 1]): RGB {
+  const place = (from + (to - from) * Math.min(Math.max(share, 0), 1)) * (VIRIDIS.length - 1);
   const low = Math.min(Math.floor(place), VIRIDIS.length - 2);
   return VIRIDIS[low].map((part, i) =>
     Math.round(part + (place - low) * (VIRIDIS[low + 1][i] - part)),
@@ -62,34 +74,37 @@ export function paint(
   count: number,
   coloring: Coloring,
   selected: Uint8Array | null,
-  palette: string[],
-  missing: string,
+  { palette, missing, ramp, faint }: Scheme,
 ): Uint8Array {
   const out = new Uint8Array(4 * count);
   const { names, values } = coloring;
   const usable = values && values.length === count;
-  const table = new Uint8Array(4 * 257);
+  const none = names ? names.length : 256; // the entry of points without a value
+  const table = new Uint8Array(4 * (none + 1));
   const entry = (i: number, [r, g, b]: RGB) => table.set([r, g, b, 255], 4 * i);
+  entry(none, parse(missing));
   let code: (i: number) => number;
   if (!usable) {
     entry(0, parse(palette[0]));
     code = () => 0;
   } else if (names) {
-    extended(palette, names.length).forEach((color, i) => i < 256 && entry(i, color));
-    entry(256, parse(missing));
-    code = (i) => (values[i] < names.length ? values[i] : 256);
+    extended(palette, names.length).forEach((color, i) => i < none && entry(i, color));
+    code = (i) => Math.min(values[i], none);
   } else {
     const [low, high] = rangeOf(values as Float32Array);
-    for (let i = 0; i < 256; i++) entry(i, viridis(i / 255));
+    for (let i = 0; i < 256; i++) entry(i, viridis(i / 255, ramp));
     const scale = 255 / (high - low);
-    code = (i) => Math.min(Math.max(Math.round((values[i] - low) * scale), 0), 255);
+    code = (i) => {
+      const place = Math.round((values[i] - low) * scale);
+      return place === place ? Math.min(Math.max(place, 0), 255) : none;
+    };
   }
   for (let i = 0; i < count; i++) {
     const from = 4 * code(i);
     out[4 * i] = table[from];
     out[4 * i + 1] = table[from + 1];
     out[4 * i + 2] = table[from + 2];
-    out[4 * i + 3] = selected && !selected[i] ? 40 : 235;
+    out[4 * i + 3] = selected && !selected[i] ? faint : 235;
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // The controls beside the map: they know how to show a state, and tell what the user does.
 
 import { h, unique } from "./dom";
+import { icon, type IconName } from "./icons";
 
 export interface Slider {
   element: HTMLElement;
@@ -32,9 +33,9 @@ export function slider(
   const output = h("output", {});
   output.setAttribute("for", id);
   const value = () => low * Math.pow(high / low, Number(input.value) / STEPS);
-  const tell = () => {
-    output.textContent = form(value());
-    input.setAttribute("aria-valuetext", form(value()));
+  const tell = (given = value()) => {
+    output.textContent = form(given);
+    input.setAttribute("aria-valuetext", form(given));
   };
   input.addEventListener("input", () => {
     tell();
@@ -54,7 +55,7 @@ export function slider(
     set(given) {
       if (document.activeElement === input && input.matches(":active")) return;
       input.value = String(Math.round((STEPS * Math.log(given / low)) / Math.log(high / low)));
-      tell();
+      tell(given); // the value itself, not the nearest step of the slider
     },
     range(from, to) {
       [low, high] = [from, Math.max(to, from * 1.001)];
@@ -62,12 +63,12 @@ export function slider(
   };
 }
 
-export function button(text: string, hint: string, act: () => void, icon = ""): HTMLButtonElement {
+export function button(text: string, hint: string, act: () => void, picture?: IconName): HTMLButtonElement {
   return h(
     "button",
     { type: "button", title: hint, onclick: act },
-    icon && h("span", { className: "ck-icon", "aria-hidden": "true" }, icon),
-    icon ? h("span", { className: "ck-text" }, text) : text,
+    picture && icon(picture),
+    picture ? h("span", { className: "ck-text" }, text) : text,
   );
 }
 

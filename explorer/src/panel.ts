@@ -2,6 +2,7 @@
 
 import { button, fill, section, select, slider } from "./controls";
 import { h, replace, shown, unique } from "./dom";
+import { icon } from "./icons";
 import type { Header } from "./protocol";
 import type { Mode } from "./view";
 
@@ -72,11 +73,11 @@ export class Panel {
     chart: HTMLElement,
   ) {
     this.buttons = {
-      play: button("Play", "Optimise the map (space)", actions.play, "▶"),
-      step: button("Step", "Do one iteration (.)", actions.step, "⏵|"),
-      restart: button("Restart", "Begin again at the start (R)", actions.restart, "⟲"),
-      undo: button("Undo", "Take back the last change (U)", actions.undo, "↶"),
-      redo: button("Redo", "Do again what was undone", actions.redo, "↷"),
+      play: button("Play", "Optimise the map (space)", actions.play, "play"),
+      step: button("Step", "Do one iteration (.)", actions.step, "step"),
+      restart: button("Restart", "Begin again at the start (R)", actions.restart, "restart"),
+      undo: button("Undo", "Take back the last change (U)", actions.undo, "undo"),
+      redo: button("Redo", "Do again what was undone", actions.redo, "redo"),
       embed: button("Embed alone", "Make a map of the selected points alone", actions.embed),
       leave: button("Back to all points", "Leave the map of the selection", actions.leave),
       clear: button("Clear", "Select nothing (Escape)", actions.clear),
@@ -84,9 +85,9 @@ export class Panel {
       pin: button("Pin this map", "Keep a copy beside the moving map", actions.pin),
     };
     this.modes = {
-      pan: button("Move", "Drag to move the map (P)", () => actions.mode("pan"), "✥"),
-      lasso: button("Lasso", "Draw around points to select them (L)", () => actions.mode("lasso"), "⟟"),
-      box: button("Box", "Select with a box; keys: arrows and Enter (B)", () => actions.mode("box"), "▭"),
+      pan: button("Move", "Drag to move the map (P)", () => actions.mode("pan"), "move"),
+      lasso: button("Lasso", "Draw around points to select them (L)", () => actions.mode("lasso"), "lasso"),
+      box: button("Box", "Select with a box; keys: arrows and Enter (B)", () => actions.mode("box"), "box"),
     };
     this.showMode("pan");
     this.sliders = this.makeSliders();
@@ -101,7 +102,7 @@ export class Panel {
     return {
       perplexity: slider(
         "Perplexity",
-        "How many neighbours each point has, in effect.",
+        "Neighbours that each point has, in effect.",
         2,
         100,
         (value) => `${shown(value, 3)} neighbours${this.sigma}`,
@@ -112,7 +113,7 @@ export class Panel {
       ),
       lam: slider(
         "Exaggeration",
-        "How much stronger attraction is than repulsion (1/λ): more draws clusters together.",
+        "Attraction over repulsion (1/λ): more draws clusters together.",
         0.1,
         12,
         (value) => `× ${shown(value, 2)}`,
@@ -120,7 +121,7 @@ export class Panel {
       ),
       dof: slider(
         "Degrees of freedom",
-        "Tails of the kernel on the map: fewer let clusters fall apart into finer ones. t-SNE only.",
+        "Fewer let clusters fall apart into finer ones. t-SNE only.",
         0.2,
         10,
         (value) => shown(value, 2),
@@ -132,8 +133,8 @@ export class Panel {
   private makeToolbar(): HTMLElement {
     const { play, step, restart, undo, redo } = this.buttons;
     const { pan, lasso, box } = this.modes;
-    const fit = button("Fit", "Show the whole map (F)", this.actions.fit, "⤢");
-    const theme = button("Theme", "Light or dark", this.actions.theme, "◐");
+    const fit = button("Fit", "Show the whole map (F)", this.actions.fit, "fit");
+    const theme = button("Theme", "Light or dark", this.actions.theme, "theme");
     const group = (label: string, ...items: Node[]) =>
       h("div", { className: "ck-group", role: "group", "aria-label": label }, ...items);
     return h(
@@ -152,8 +153,8 @@ export class Panel {
     return [
       h("header", {}, this.title, this.status),
       section("Parameters", true, perplexity.element, lam.element, dof.element, this.model.element),
-      section("Progress", true, this.numbers, chart),
       section("Colours", true, this.colors.element, this.legend),
+      section("Progress", true, this.numbers, chart),
       section("Find", false, this.makeSearch(), this.hits),
       section(
         "Selection",
@@ -238,7 +239,7 @@ export class Panel {
 
   show(state: Header): void {
     const { parameters, playing } = state;
-    this.title.textContent = state.title || "closeknit explorer";
+    this.title.textContent = this.title.title = state.title || "closeknit explorer";
     const { perplexity, lam, dof } = this.sliders;
     perplexity.range(Math.min(2, state.max_perplexity / 2), state.max_perplexity);
     perplexity.set(parameters.perplexity);
@@ -248,7 +249,7 @@ export class Panel {
     this.model.input.value = parameters.model;
     const { play, undo, redo, embed, leave, clear, invert, pin } = this.buttons;
     play.querySelector(".ck-text")!.textContent = playing ? "Pause" : "Play";
-    play.querySelector(".ck-icon")!.textContent = playing ? "❚❚" : "▶";
+    play.querySelector(".ck-icon")!.replaceWith(icon(playing ? "pause" : "play"));
     undo.disabled = !state.undo;
     redo.disabled = !state.redo;
     embed.disabled = state.selected < 10;
@@ -298,7 +299,7 @@ export class Panel {
       ["Iteration", shown(frame.iteration), "Steps of the optimisation since the start"],
       frame.divergence === null && frame.objective !== null
         ? ["Objective", shown(frame.objective), "What is made small: attraction plus λ times repulsion"]
-        : ["Divergence", `${shown(frame.divergence)} nats`, "KL(P‖Q): how much the map differs from the data's neighbourhoods"],
+        : ["Divergence", frame.divergence === null ? "–" : `${shown(frame.divergence)} nats`, "KL(P‖Q): how much the map differs from the data's neighbourhoods"],
       ["Neighbours kept", kept, "Of the 15 nearest neighbours, how many are nearest on the map"],
       ["Frames", rate ? `${shown(rate, 2)} per second` : "–", "Maps received per second"],
     ];

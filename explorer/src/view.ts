@@ -43,6 +43,7 @@ export class MapView {
   private pace = 50; // milliseconds between frames
   private arrived = 0;
   private fitScale = 1;
+  private eased = 0;
   private onDrawn: (() => void) | null = null;
   private watcher: ResizeObserver;
 
@@ -137,7 +138,7 @@ export class MapView {
     if (!positions) return;
     const spent = (performance.now() - this.began) / this.pace;
     const share = calm.matches ? 1 : Math.min(1, spent);
-    const arrived = !this.camera.follows || this.camera.fit(positions.box, calm.matches ? 1 : 0.15);
+    const arrived = !this.camera.follows || this.camera.fit(positions.box, this.easing());
     this.fitScale = this.scaleToFit(positions);
     this.renderer.draw(this.camera, share, pointSize(positions.count, this.camera, this.fitScale));
     this.drawOverlay(positions);
@@ -145,6 +146,14 @@ export class MapView {
     this.onDrawn = null;
     drawn?.();
     if (share < 1 || !arrived) this.redraw();
+  }
+
+  /** The share of the way that the camera goes in this frame: most of it in a quarter second. */
+  private easing(): number {
+    const now = performance.now();
+    const passed = now - this.eased;
+    this.eased = now;
+    return calm.matches ? 1 : 1 - Math.exp(-Math.min(passed, 250) / 90);
   }
 
   private scaleToFit({ box }: Positions): number {

@@ -103,6 +103,28 @@ def test_colours_by_columns_and_sigma(running, digits):
     assert (wider > sigmas).all()
 
 
+def test_columns_with_gaps_and_with_many_names(digits):
+    """Numbers in text are numbers, gaps have no colour, and rare names share none."""
+    X, n = digits[0], len(digits[0])
+    gaps = np.array([None if i % 3 == 0 else f"{i / 7}" for i in range(n)], object)
+    kinds = np.array([None if i % 2 else "NA" for i in range(n)], object)
+    many = np.array([f"value {i // 2}" for i in range(n)], object)
+    session = open_data(X, {"score": gaps, "kind": kinds, "many": many})
+    header, values = ask(session, "column", name="score")
+    assert header["names"] is None
+    np.testing.assert_array_equal(np.isnan(values), np.arange(n) % 3 == 0)
+    header, codes = ask(session, "column", name="kind")
+    assert (header["names"], header["others"]) == (["NA"], 0)
+    np.testing.assert_array_equal(codes, np.where(np.arange(n) % 2, 65535, 0))
+    header, codes = ask(session, "column", name="many")
+    assert (len(header["names"]), header["others"]) == (50, n // 2 - 50)
+    lines = ask(session, "select", bits(np.arange(n) < 50))[0]["summary"]
+    score = next(line for line in lines if line["name"] == "score")
+    assert score["inside"] == pytest.approx(np.mean([i / 7 for i in range(50) if i % 3]))
+    with pytest.raises(ValueError, match="missing or infinite values, the first in row 2, column"):
+        open_data(np.where(np.arange(n)[:, None] == 2, np.nan, X))
+
+
 def test_a_point_has_a_name_values_and_a_picture(running, digits):
     header, pixels = ask(running, "point", index=7)
     assert header["name"] == "d7"

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from closeknit.plotting._categories import MISSING, PALETTE, category_colors
+from closeknit.plotting._categories import (
+    DARK_MISSING,
+    DARK_PALETTE,
+    MISSING,
+    PALETTE,
+    category_colors,
+)
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear red, green and blue.
 SIGHT = {
@@ -52,10 +58,29 @@ def least_difference(colors, sight):
 
 @pytest.mark.parametrize("sight", SIGHT)
 @pytest.mark.parametrize(("n_colors", "least"), [(8, 16.0), (20, 10.0)])
-def test_colours_can_be_distinguished(sight, n_colors, least):
+@pytest.mark.parametrize("palette", [(*PALETTE, MISSING), (*DARK_PALETTE, DARK_MISSING)])
+def test_colours_can_be_distinguished(sight, n_colors, least, palette):
     """A difference of 2.3 in CIELAB is just noticeable."""
-    colors = np.array([to_rgb(color) for color in (*PALETTE[:n_colors], MISSING)])
+    colors = np.array([to_rgb(color) for color in (*palette[:n_colors], palette[-1])])
     assert least_difference(colors, sight) > least
+
+
+@pytest.mark.parametrize(
+    ("palette", "ground", "least"),
+    [(PALETTE, "#FFFFFF", 1.75), (DARK_PALETTE, "#10161C", 3.0), ((DARK_MISSING,), "#10161C", 3.0)],
+)
+def test_colours_stand_out_from_the_ground(palette, ground, least):
+    """Contrast as the WCAG defines it, with the explorer's grounds."""
+
+    def luminance(color):
+        rgb = np.array(to_rgb(color))
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    behind = luminance(ground)
+    for color in palette:
+        light, dark = max(luminance(color), behind), min(luminance(color), behind)
+        assert (light + 0.05) / (dark + 0.05) >= least, color
 
 
 def test_colours_stand_out_from_white():

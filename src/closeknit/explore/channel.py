@@ -14,7 +14,7 @@ from closeknit.exceptions import CloseknitError
 from closeknit.explore.frames import Frame, MessageError, quantize
 from closeknit.explore.requests import answer
 from closeknit.explore.session import Session
-from closeknit.plotting import MISSING, PALETTE
+from closeknit.plotting import DARK_MISSING, DARK_PALETTE, MISSING, PALETTE
 
 __all__ = ["Channel"]
 
@@ -51,7 +51,11 @@ class Channel:
         self._open = True
 
     def __enter__(self) -> Channel:
-        self._send({"type": "hello", "palette": list(PALETTE), "missing": MISSING}, b"")
+        themes = {
+            "light": {"palette": list(PALETTE), "missing": MISSING},
+            "dark": {"palette": list(DARK_PALETTE), "missing": DARK_MISSING},
+        }
+        self._send({"type": "hello", "themes": themes}, b"")
         self.notify()
         self.session.attach(self.notify)
         return self

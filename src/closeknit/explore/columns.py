@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._labels import find_missing
 from closeknit.io import Table
 from closeknit.plotting import categorize
 
@@ -32,10 +33,13 @@ class Column:
         Of the categories; None if the values are numbers.
     values : ndarray of shape (n_samples,)
         Numbers as float32; categories as uint16, counted from 0, with 65535 for those without one.
+    others : int, default=0
+        Categories that have no name here, because they are rarer and there are too many.
     """
 
     names: tuple[str, ...] | None
     values: NDArray[Any]
+    others: int = 0
 
 
 class Columns:
@@ -76,14 +80,16 @@ class Columns:
 
     def column(self, name: str) -> Column:
         """The column as a colour."""
-        values = self.raw(name)
-        if values.dtype.kind in "biuf" and name in self.labels:
+        raw = self.raw(name)
+        values = raw if raw.dtype.kind in "biuf" else _numbers(raw)
+        if values is None:
+            return _categories(_as_text(raw))
+        if name in self.labels:
             distinct = np.unique(values[: 2**16])
+            distinct = distinct[np.isfinite(distinct)]
             if len(distinct) <= _MAX_NAMES and (distinct == np.round(distinct)).all():
-                return _categories(values)
-        if values.dtype.kind in "biuf":
-            return Column(None, values.astype(np.float32))
-        return _categories(values.astype(str))
+                return _categories(raw if raw is values else _as_text(raw))
+        return Column(None, values.astype(np.float32))
 
     def identifier(self, row: int) -> str:
         """What the point is called."""
@@ -112,12 +118,32 @@ def _categories(values: NDArray[Any]) -> Column:
     found = categorize(known if values.dtype.kind == "U" else values, len(values))
     counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.names))
     codes, names = found.codes, found.names
+    others = max(0, len(names) - _MAX_NAMES)
     if len(names) > _MAX_NAMES:  # the most frequent ones; the others have no colour
         chosen = np.sort(np.argsort(-counts, kind="stable")[:_MAX_NAMES])
         ranks = np.full(len(names) + 1, -1)
         ranks[chosen] = np.arange(len(chosen))
         codes, names = ranks[codes], tuple(names[i] for i in chosen)
-    return Column(names, np.where(codes < 0, 65535, codes).astype(np.uint16))
+    return Column(names, np.where(codes < 0, 65535, codes).astype(np.uint16), others)
+
+
+def _as_text(values: NDArray[Any]) -> NDArray[np.str_]:
+    """Values as text, empty where there is none."""
+    text = values.astype(str)
+    text[find_missing(values)] = ""
+    return text
+
+
+def _numbers(values: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Text that is numbers, with NaN where there is none; None if it is something else."""
+    text = _as_text(values)
+    missing = (text == "") | (text == "NA")
+    if missing.all():
+        return None
+    try:
+        return np.where(missing, "nan", text).astype(np.float64)
+    except ValueError:
+        return None
 
 
 def _text(value: Any) -> str:
@@ -153,9 +179,11 @@ def summarize(columns: Columns, rows: NDArray[np.intp], inside: NDArray[np.bool_
         column = columns.column(name)
         values = column.values[rows]
         if column.names is None:
-            spread = float(values.std()) or 1.0
-            means = float(values[inside].mean()), float(values[~inside].mean())
-            if np.isfinite(means).all():
+            known = np.isfinite(values)
+            parts = values[inside & known], values[~inside & known]
+            if all(map(len, parts)):
+                spread = float(values[known].std()) or 1.0
+                means = float(parts[0].mean()), float(parts[1].mean())
                 effect = (means[0] - means[1]) / spread
                 found.append(
                     {"name": name, "inside": means[0], "outside": means[1], "effect": effect}

@@ -91,10 +91,9 @@ def _sigma(session: Session, perplexity: float | None) -> Answer:
 
 
 def _finite(values: NDArray[Any]) -> NDArray[np.float32]:
-    """Values as a viewer takes them; infinite ones are as large as the largest."""
+    """Values as a viewer takes them; infinite ones are as large as the largest, NaN stays."""
     found = values.astype(np.float32)
-    good = np.isfinite(found)
-    return np.where(good, found, found[good].max(initial=0.0))
+    return np.where(np.isinf(found), found[np.isfinite(found)].max(initial=0.0), found)
 
 
 def _column(session: Session, name: str) -> Answer:
@@ -103,7 +102,8 @@ def _column(session: Session, name: str) -> Answer:
     column = session.columns.column(name)
     values = column.values[session.level.rows]
     names = None if column.names is None else list(column.names)
-    return {"names": names}, values if names is not None else _finite(values)
+    content = values if names is not None else _finite(values)
+    return {"names": names, "others": column.others}, content
 
 
 def _trust(session: Session, kind: str) -> Answer:

@@ -110,6 +110,7 @@ class Session:
         n_jobs: int | None = -1,
         random_state: int = 0,
     ) -> None:
+        _refuse_gaps(table)
         self.table = replace(table, X=check_data(table.X))
         n = table.n_samples
         if n < 4:
@@ -355,6 +356,18 @@ def _largest_perplexity(n: int, wanted: float | None, neighbors: Neighbors | Non
         raise ValueError(f"max_perplexity={wanted!r} must be at least 1")
     available = (n - 1) if neighbors is None else neighbors.n_neighbors
     return max(1.0, min(most, float(available // 3)))
+
+
+def _refuse_gaps(table: Table) -> None:
+    """Say where the first missing value is, and what to do."""
+    X = table.X
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or np.isfinite(X).all():
+        return
+    row, column = np.argwhere(~np.isfinite(X))[0]
+    raise ValueError(
+        f"the data have missing or infinite values, the first in row {row}, column "
+        f"{table.feature_names[column]!r}; fill them in, or leave out such rows or columns"
+    )
 
 
 def _check_images(images: Any, n: int) -> NDArray[np.uint8] | None:

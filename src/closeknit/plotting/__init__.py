@@ -14,6 +14,7 @@ Every function draws into the axes it is given, or into new ones, and returns th
 The same colours and scales for figures of your own::
 
     PALETTE, category_colors(names)  twenty colours; one for each name; MISSING for none
+    DARK_PALETTE, DARK_MISSING       the same for a dark ground
     categorize(labels, n_samples)    labels of any kind as numbered names
     curve_styles(n)                  colours and dashes of n curves
     resolve_scale(name, scale, x)    "linear" or "log" for "auto"
@@ -24,7 +25,14 @@ Matplotlib is changed.
 """
 
 from closeknit.plotting._axes import curve_styles, resolve_scale
-from closeknit.plotting._categories import MISSING, PALETTE, categorize, category_colors
+from closeknit.plotting._categories import (
+    DARK_MISSING,
+    DARK_PALETTE,
+    MISSING,
+    PALETTE,
+    categorize,
+    category_colors,
+)
 from closeknit.plotting._fonts import families_for
 from closeknit.plotting.affinities import plot_affinities
 from closeknit.plotting.blocks import plot_blocks
@@ -37,6 +45,8 @@ from closeknit.plotting.sigmas import plot_sigmas
 from closeknit.plotting.sparsity import plot_sparsity
 
 __all__ = [
+    "DARK_MISSING",
+    "DARK_PALETTE",
     "MISSING",
     "PALETTE",
     "categorize",

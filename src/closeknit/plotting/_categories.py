@@ -27,6 +27,17 @@ PALETTE = (
 #: Of points without a label.
 MISSING = "#C8C8C8"
 
+#: The same for a dark ground, on which eight of the twenty could hardly be seen, and one hardly be
+#: told from `DARK_MISSING`. They are replaced, one after the other, by the farthest in CIELAB from
+#: all others, for the same three kinds of sight, among colours with a contrast of 3 to 13.
+DARK_PALETTE = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9",
+    "#D55E00", "#5A3CFF", "#96F069", "#C3C387", "#3CF0D2",
+    "#B43C1E", "#6987FF", "#A5A54B", "#3C5AE1", "#FFD200",
+    "#D200B4", "#5AD2E1", "#69A5FF", "#C31E4B", "#E18796",
+)  # fmt: skip
+DARK_MISSING = "#5A6570"
+
 _PALEST = 0.5  # how far towards white or black further rounds of the palette go
 
 
