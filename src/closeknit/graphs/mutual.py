@@ -15,8 +15,6 @@ from closeknit.graphs.from_data import mean_of
 from closeknit.linalg import canonical
 from closeknit.neighbors import Neighbors
 
-__all__ = ["MutualNeighbors"]
-
 #: Stands for "not among the neighbours"; ranks are below.
 _NONE = 2**16 - 1
 

@@ -15,6 +15,7 @@ from closeknit.repulsion import PairSums
 #: Weights whose logarithms are in memory, and in the cache, at a time.
 _CHUNK = 2**15
 
+
 class NormalizedObjective(Objective):
     """Kullback–Leibler divergence of pair distributions, up to the constant −H(P).
 
