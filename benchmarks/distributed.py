@@ -51,20 +51,22 @@ class Clock:
     """Seconds of each stage, by what is reported; on the clock, and of processors."""
 
     def __init__(self, processors) -> None:
-        self.processors, self.seconds = processors, {}
-        self.stage, self.since = "", time.perf_counter()
-        self.begin = self.graph = processors()
+        self.processors, self.seconds, self.cpu = processors, {}, {}
+        self.stage, self.since = "neighbours", (time.perf_counter(), processors())
 
     def __call__(self, event: object) -> None:
         """See an event; another stage than before ends that one."""
-        stage, now = getattr(event, "stage", ""), time.perf_counter()
+        stage = getattr(event, "stage", "")
         if stage == self.stage:
             return
-        if self.stage:
-            self.seconds[self.stage] = self.seconds.get(self.stage, 0.0) + now - self.since
-        if stage == "optimisation" and "optimisation" not in self.seconds:
-            self.graph = self.processors()
+        now = (time.perf_counter(), self.processors())
+        for kept, begin, end in zip((self.seconds, self.cpu), self.since, now, strict=True):
+            kept[self.stage] = kept.get(self.stage, 0.0) + end - begin
         self.stage, self.since = stage, now
+
+    def graph(self, kept: dict[str, float]) -> float:
+        """Seconds of all stages but the last."""
+        return sum(kept.values()) - kept["optimisation"]
 
 
 def measure(n: int, n_workers: int, iterations: int) -> dict[str, object]:
@@ -74,7 +76,7 @@ def measure(n: int, n_workers: int, iterations: int) -> dict[str, object]:
     settings = {"exaggeration": stages, "max_iter": iterations - iterations // 2, "tol": 0.0}
     with cluster_of(n_workers) as client:
         model, clock = timed_fit(X, client, {**settings, "random_state": 0})
-        end, found = clock.processors(), {"peak": peak()}
+        found = {"peak": peak()}
         if client is not None:
             sent = sum(client.run(bytes_sent).values())
             found = {
@@ -84,16 +86,15 @@ def measure(n: int, n_workers: int, iterations: int) -> dict[str, object]:
                 # What workers sent, to each other and here, and the positions they were sent.
                 "bytes": sent / model.n_iter_ + 8.0 * len(X),
             }
-    fitting = clock.seconds["optimisation"]
     return {
         "n": n,
         "workers": n_workers,
-        "graph": sum(clock.seconds.values()) - fitting,
-        "each": fitting / model.n_iter_,
-        "cpu graph": clock.graph - clock.begin,
-        "cpu each": (end - clock.graph) / model.n_iter_,
+        "graph": clock.graph(clock.seconds),
+        "each": clock.seconds["optimisation"] / model.n_iter_,
+        "cpu graph": clock.graph(clock.cpu),
+        "cpu each": clock.cpu["optimisation"] / model.n_iter_,
         "kl": model.kl_divergence_,
-        "stages": {name: round(value, 1) for name, value in clock.seconds.items()},
+        "stages": {name: round(value, 1) for name, value in clock.cpu.items()},
         **found,
     }
 
@@ -107,7 +108,7 @@ def cluster_of(n_workers: int):
     import distributed
 
     local = distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, dashboard_address=None, memory_limit=MEMORY
+        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", memory_limit=MEMORY
     )
     with local, distributed.Client(local) as client:
         yield client
@@ -141,7 +142,7 @@ def compare(name: str, folder: str, n_workers: int) -> None:
     for workers in (0, n_workers):
         with cluster_of(workers) as client:
             model, clock = timed_fit(X, client, {"random_state": 0})
-            cpu, Y = clock.processors() - clock.begin, np.asarray(model.embedding_)
+            cpu, Y = sum(clock.cpu.values()), np.asarray(model.embedding_)
         kept = neighbor_recall(X, Y, 15, sample=2000, random_state=0)
         print(
             f"| {name} | {len(X):,} | {workers or 'none'} | {sum(clock.seconds.values()):.0f} | "
@@ -284,7 +285,8 @@ def print_table(given: argparse.Namespace) -> None:
                 f"{root:.2f} | {recall} | {row['kl']:.3f} |",
                 flush=True,
             )
-            print(f"{n:,}, {workers} workers: {row['stages']}", file=sys.stderr, flush=True)
+            stages = ", ".join(f"{name} {value}" for name, value in row["stages"].items())
+            print(f"{n:,}, {workers} workers, of processors: {stages}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

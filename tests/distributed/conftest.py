@@ -12,7 +12,7 @@ def local_cluster(n_workers, *, processes=True, **options):
         n_workers=n_workers,
         threads_per_worker=1,
         processes=processes,
-        dashboard_address=None,
+        dashboard_address=":0",
         memory_limit="1GiB" if processes else 0,
         silence_logs=50,
         **options,

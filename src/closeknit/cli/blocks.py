@@ -38,7 +38,7 @@ def client(address: str | None, n_workers: int | None) -> Iterator[None]:
             yield
         return
     local = dask.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
     )
     with local, dask.Client(local):
         yield

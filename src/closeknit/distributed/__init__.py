@@ -12,13 +12,15 @@ Connect to a cluster, then use the estimators as those of one machine::
     from closeknit import distributed as ckd
 
     client = Client("tcp://scheduler:8786")         # or Client() on this machine
-    tsne = ckd.TSNE(perplexity=30).fit(X)           # X: a Dask array, or one that fits in memory
+    tsne = ckd.TSNE(perplexity=30).fit(X)           # a Dask array, ckd.read(folder), an array
     tsne.embedding_.to_zarr("map.zarr")
 
-Each file is a station: `cluster` runs tasks and keeps their arrays in a folder that all workers
-see; `blocks`, `neighbors`, `affinities`, `graph`, `objective` and `embeddings` say what the tasks
-do, by the functions of that station of one machine. How the data are cut depends on the data alone,
-and sums over shards are taken in their order: the number of workers changes no bit.
+`cluster` runs tasks and keeps their arrays in a folder that all workers see. Then each file is a
+station: `tables` and `blocks` (data in), `cells`, `certified`, `searching` and `neighbors` (the
+search, and its recall), `affinities`, `graph`, `parts` (the graph in workers' memory), `objective`
+(its sums), and `running`, `start`, `embeddings` and `eigenmaps` (the estimators). They say what
+tasks do, by the functions of that station of one machine. How the data are cut depends on the data
+alone, and sums over shards are taken in their order: the number of workers changes no bit.
 """
 
 # ruff: noqa: E402  (first of all, say what is missing)
