@@ -22,7 +22,9 @@ for (const slider of document.querySelectorAll(".slider")) {
 
 // What the theme leaves to do for those who use a keyboard or a screen reader.
 for (const button of document.querySelectorAll(".search-button__button")) {
-  if (button.textContent.trim()) button.removeAttribute("aria-label");
+  // Its text, where there is room for it, is its name; on narrow screens there is an icon alone.
+  if (button.innerText.trim()) button.removeAttribute("aria-label");
+  else button.setAttribute("aria-label", "Search");
 }
 for (const summary of document.querySelectorAll("nav summary")) {
   const page = summary.closest("li")?.querySelector("a")?.textContent.trim();
