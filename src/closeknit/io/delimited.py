@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from closeknit._arrays import Array
 from closeknit.exceptions import DataError
-from closeknit.io.dialect import MISSING, Dialect, Sample, find_dialect, is_missing, to_number
+from closeknit.io.dialect import MISSING, Dialect, FirstRows, find_dialect, is_missing, to_number
 from closeknit.io.extras import require
 from closeknit.io.files import open_binary, parts_of
 from closeknit.io.table import UNNAMED, Selection, Table, assemble, default_names
@@ -71,10 +71,10 @@ class _File:
     ----------
     path : Path
     dialect : Dialect
-    sample : Sample
+    sample : FirstRows
     """
 
-    def __init__(self, path: Path, dialect: Dialect, sample: Sample) -> None:
+    def __init__(self, path: Path, dialect: Dialect, sample: FirstRows) -> None:
         self.path, self.dialect, self.sample = path, dialect, sample
         if not sample.rows:
             raise DataError("it has a header, but no rows; write or download it again")

@@ -53,7 +53,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Sample:
+class FirstRows:
     """The first rows of a file.
 
     Parameters
@@ -78,7 +78,7 @@ def find_dialect(
     decimal: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
-) -> tuple[Dialect, Sample]:
+) -> tuple[Dialect, FirstRows]:
     r"""Find out how a file is written from its first lines; what is given is not questioned.
 
     Parameters
@@ -90,7 +90,7 @@ def find_dialect(
 
     Returns
     -------
-    Dialect, Sample
+    Dialect, FirstRows
 
     Examples
     --------
@@ -116,9 +116,9 @@ def find_dialect(
         header = _has_header(rows[0], body, decimal)
     dialect = Dialect(sep, decimal, encoding, header)
     if not header:
-        return dialect, Sample(None, rows, first)
+        return dialect, FirstRows(None, rows, first)
     names = [name.strip() for name in rows[0]]
-    return dialect, Sample(names, rows[1:], first + ends[0])
+    return dialect, FirstRows(names, rows[1:], first + ends[0])
 
 
 def _complete(header: list[str], rows: list[list[str]]) -> list[str]:

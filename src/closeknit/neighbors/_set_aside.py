@@ -20,7 +20,7 @@ from closeknit import _core
 from closeknit._arrays import Array, Flags, Integers
 from closeknit._threads import chunks
 from closeknit.neighbors.candidates import nearest_of_all
-from closeknit.neighbors.points import Data, Engine, Found, as_rows
+from closeknit.neighbors.points import Data, Found, SearchEngine, as_rows
 
 _MANY_COPIES = 16  # with fewer copies of each point, an ordinary search copes
 _SAMPLE = 512  # points that say how far apart points usually are
@@ -183,8 +183,8 @@ def _differ(A: Data, B: Data) -> Flags:
 
 
 def set_outliers_aside(
-    points: Data, scale: float, n_threads: int, make: Callable[[Data], Engine]
-) -> Engine:
+    points: Data, scale: float, n_threads: int, make: Callable[[Data], SearchEngine]
+) -> SearchEngine:
     """Return an engine for dense points that outliers do not slow down.
 
     Parameters
@@ -209,15 +209,15 @@ def set_outliers_aside(
 
 
 @dataclass(eq=False)
-class _OutlierEngine(Engine):
+class _OutlierEngine(SearchEngine):
     """Leaves all but a few points to another engine."""
 
     deviations: InitVar[Array]
     radius: float
     center: Array
-    make: InitVar[Callable[[Data], Engine]]
+    make: InitVar[Callable[[Data], SearchEngine]]
 
-    def __post_init__(self, deviations: Array, make: Callable[[Data], Engine]) -> None:
+    def __post_init__(self, deviations: Array, make: Callable[[Data], SearchEngine]) -> None:
         self._near = np.flatnonzero(deviations <= self.radius)
         self._far = np.flatnonzero(deviations > self.radius)
         self._engine = make(self.points[self._near])
@@ -235,7 +235,7 @@ class _OutlierEngine(Engine):
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
     ) -> Found:
-        """Find the nearest points; see `Engine.search`."""
+        """Find the nearest points; see `SearchEngine.search`."""
         if queries is None:
             near, far = self._near, self._far
         else:

@@ -20,7 +20,7 @@ from closeknit.neighbors._sketch_settings import (
     known_rows,
 )
 from closeknit.neighbors.candidates import nearest_of_all
-from closeknit.neighbors.points import Data, Engine, Found, as_rows
+from closeknit.neighbors.points import Data, Found, SearchEngine, as_rows
 from closeknit.progress import log, steps
 
 _TASKS_PER_CALL = 64  # so that Ctrl-C is answered and progress is seen
@@ -43,7 +43,7 @@ class _Prepared:
 
 
 @dataclass(eq=False)
-class SketchEngine(Engine):
+class SketchEngine(SearchEngine):
     """Search by sketches; ``search_cells`` of the compiled core says how.
 
     The first search builds what it needs for its number of neighbours. Searches for fewer use that
@@ -77,7 +77,7 @@ class SketchEngine(Engine):
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
     ) -> Found:
-        """Find the nearest points; see `Engine.search`."""
+        """Find the nearest points; see `SearchEngine.search`."""
         exact = self.target_recall is None
         # New points may find one more: a fitted point, which is not its own neighbour, may be new.
         if n_neighbors > self.built_for + (queries is not None and self.built_for > 0):

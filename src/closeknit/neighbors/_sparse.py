@@ -9,13 +9,13 @@ import numpy as np
 from closeknit._arrays import Array
 from closeknit._threads import chunks, run_chunks
 from closeknit.neighbors.candidates import candidate_distances, nearest_of, smallest_columns
-from closeknit.neighbors.points import Data, Engine, Found
+from closeknit.neighbors.points import Data, Found, SearchEngine
 
 _MARGIN = 1e-12  # float64's error in ‖x‖² + ‖y‖² − 2⟨x, y⟩, relative to the norms, generously
 
 
 @dataclass(eq=False)
-class SparseEngine(Engine):
+class SparseEngine(SearchEngine):
     """Squared distances by expansion select, squared distances by differences decide.
 
     Parameters
@@ -41,7 +41,7 @@ class SparseEngine(Engine):
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
     ) -> Found:
-        """Find the nearest points; see `Engine.search`."""
+        """Find the nearest points; see `SearchEngine.search`."""
         n_points = self.points.shape[0]
         rows = self.points if queries is None else queries
         scaled = self._scaled if queries is None else queries.astype(np.float64) * self.scale

@@ -8,7 +8,7 @@ import numpy as np
 
 from closeknit._threads import chunks, run_chunks
 from closeknit.neighbors.candidates import candidate_distances, nearest_of
-from closeknit.neighbors.points import Data, Engine, Found
+from closeknit.neighbors.points import Data, Found, SearchEngine
 
 # The tree sums squares in another order than our kernel; distances this close may be ties.
 _TIE = 1.0 + 1e-12
@@ -16,7 +16,7 @@ _ROWS = 512  # queries per chunk: well below a second
 
 
 @dataclass(eq=False)
-class TreeEngine(Engine):
+class TreeEngine(SearchEngine):
     """A k-d tree, with ties at the last place resolved by index.
 
     Parameters
@@ -33,7 +33,7 @@ class TreeEngine(Engine):
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
     ) -> Found:
-        """Find the nearest points; see `Engine.search`."""
+        """Find the nearest points; see `SearchEngine.search`."""
         rows = self.points if queries is None else queries
         points = self.points if queries is None else self._points_for(queries)
         indices = np.empty((rows.shape[0], n_neighbors), dtype=np.int64)

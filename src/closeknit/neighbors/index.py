@@ -23,7 +23,7 @@ from closeknit.neighbors._tree import TreeEngine
 from closeknit.neighbors.geometry import GEOMETRIES, unknown_metric
 from closeknit.neighbors.points import (
     Data,
-    Engine,
+    SearchEngine,
     check_data,
     check_n_neighbors,
     data_scale,
@@ -67,15 +67,15 @@ class _EuclideanIndex(ABC):
     verbose: bool
 
     points_: Data
-    _engine: Engine
+    _engine: SearchEngine
     _duplicates: DuplicateGroups | None = None
     _groups_duplicates: ClassVar[bool] = False
 
     @abstractmethod
-    def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
+    def _make_engine(self, points: Data, sq_offsets: Offsets) -> SearchEngine:
         """Return what searches the points, adding an offset to each squared distance."""
 
-    def _sketch_engine(self, points: Data, sq_offsets: Offsets, *how: Any) -> Engine:
+    def _sketch_engine(self, points: Data, sq_offsets: Offsets, *how: Any) -> SearchEngine:
         """Return a search by sketches, which outliers do not slow down."""
         n_threads = effective_n_jobs(self.n_jobs)
         if sq_offsets is not None:
@@ -262,7 +262,7 @@ class ExactIndex(_EuclideanIndex):
                 f"algorithm={self.algorithm!r} is unknown; choose 'auto', 'tree' or 'sketch'"
             )
 
-    def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
+    def _make_engine(self, points: Data, sq_offsets: Offsets) -> SearchEngine:
         n_threads = effective_n_jobs(self.n_jobs)
         if sp.issparse(points):
             log("exact search by sparse products, %d points", points.shape[0])
@@ -347,7 +347,7 @@ class ApproximateIndex(_EuclideanIndex):
         self.recall_: float | None = None
         return super().fit(X)
 
-    def _make_engine(self, points: Data, sq_offsets: Offsets) -> Engine:
+    def _make_engine(self, points: Data, sq_offsets: Offsets) -> SearchEngine:
         n_samples, n_threads = points.shape[0], effective_n_jobs(self.n_jobs)
         if sp.issparse(points):
             # On 20 newsgroups no sketch of up to 256 numbers told neighbours from others.

@@ -256,7 +256,7 @@ def seed_of(random_state: Any) -> int:
 
 
 @dataclass(eq=False)
-class Engine(ABC):
+class SearchEngine(ABC):
     """Searches among Euclidean points.
 
     Parameters
