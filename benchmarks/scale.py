@@ -1,7 +1,8 @@
 """What a larger cluster would take: a simulation of the task graph with measured constants.
 
-``python benchmarks/scale.py`` prints the table of docs/scale.md. Durations per point are those
-that ``benchmarks/distributed.py`` printed for 100,000 points on two workers (`MEASURED`). Tasks
+``python benchmarks/scale.py`` prints the table of docs/scale.md. Seconds of processors per point
+are those that ``benchmarks/distributed.py`` printed for 30,000 points on two workers, and for the
+parts of an iteration at 200,000 points (`MEASURED`; see benchmarks/results/distributed.md). Tasks
 start when the scheduler has handed them out, one after the other, and a slot is free; what they
 need is sent before they start. Transfers share the network of the process that sends or receives
 them.
@@ -12,29 +13,29 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 
-#: Core seconds per million points, two workers × seconds of the stage × 10; the last two are those
-#: of ``benchmarks/distributed.py 200000 --parts``, × 5.
+#: Seconds of a processor per million points. Stages are those of 30,000 points × 33.3, which counts
+#: the start of the workers to the search; the last two are those of 200,000 points × 5.
 MEASURED = {
-    "neighbours": 610.0,
-    "exact scan": 160.0,
-    "merging": 84.0,
-    "affinities": 92.0,
-    "symmetrisation": 76.0,
-    "strongest edges": 60.0,
-    "evaluation": 0.52,  # of all parts, core seconds per iteration
-    "root": 0.45,  # this process, seconds per iteration
+    "neighbours": 33.3 * 14.9,
+    "exact scan": 33.3 * 2.4,
+    "merging": 33.3 * 0.3,
+    "affinities": 33.3 * 1.3,
+    "symmetrisation": 33.3 * 0.9,
+    "strongest edges": 33.3 * 0.9,
+    "evaluation": 5.0 * (0.0396 + 0.0209),  # attraction and repulsion, all tasks of an iteration
+    "root": 5.0 * (0.0278 + 0.0365),  # the grid and the step, in the calling process
 }
 #: Seconds by which the scheduler hands out a task (dask's documentation speaks of 0.2 to 1 ms).
 PER_TASK = 0.5e-3
 #: Bytes per second between two processes (10 Gbit/s), and of the shared folder per worker.
 NETWORK, DISK = 1.25e9, 5e8
-#: Threads of a worker, points of a task, iterations of a map.
-THREADS, PART, ITERATIONS = 8, 2**16, 500
+#: Threads of a worker, points of a task, rows of a cell, iterations of a map.
+THREADS, PART, CELL, ITERATIONS = 8, 2**17, 2**16, 500
 #: Bytes per point: positions, forces and numbers that come back, the graph (130 edges), the root.
-POSITION, BACK, GRAPH, ROOT = 16, 36, 8 * 130, 600
+POSITION, BACK, GRAPH, ROOT = 8, 20, 8 * 130, 600
 #: Bytes per point that stages write to the folder and read again.
 FILES = {
-    "neighbours": 3 * 90 * 12,
+    "neighbours": 90 * 12 + 3 * 200,
     "merging": 90 * 12,
     "affinities": 90 * 28,
     "symmetrisation": 130 * 12,
@@ -64,7 +65,7 @@ def schedule(n_tasks: int, seconds: float, n_slots: int, before: float = 0.0) ->
 
 def stage(name: str, n: float, workers: int) -> Total:
     """One stage before the minimisation: tasks, and files through the shared folder."""
-    tasks = max(1, int(n / PART))
+    tasks = max(1, int(n / (CELL if name == "neighbours" else PART)))
     work = schedule(tasks, MEASURED[name] / 1e6 * n / tasks, workers * THREADS)
     files = 2.0 * FILES.get(name, 0) * n / (DISK * workers)
     return Total(max(work, files), "files" if files > work else "work")
