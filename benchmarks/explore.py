@@ -4,19 +4,24 @@ A server in a process of its own, and a client that takes frames as a page does,
 
     python benchmarks/explore.py                    # 10,000 and 70,000 points
     python benchmarks/explore.py 1000000            # a million; minutes, and several GiB
+    python benchmarks/explore.py 70000 --legs       # from slider to map, leg by leg, no server
 
 The data are clusters of rank 8 in 50 dimensions, as in finished.py. A page also draws:
 ``--browser`` counts the frames that Chromium draws with software WebGL, on the same cores.
+``--legs`` counts seconds of processors, which other work on the machine changes less than time.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import multiprocessing
 import shutil
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,9 +31,13 @@ import numpy as np
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from closeknit import TSNE, EntropicAffinities
 from closeknit.explore import Parameters, open_data
+from closeknit.explore.building import Builder
 from closeknit.explore.frames import pack, unpack
 from closeknit.explore.server import serving
+from closeknit.graphs import MutualNeighbors, symmetrize
+from closeknit.minimize import Momentum
 
 WATCHED = 8.0  # seconds over which frames are counted
 
@@ -200,6 +209,39 @@ def measure(n: int, most: float, browser: bool) -> str:
     return f"| {' | '.join(row)} |"
 
 
+def legs(n: int, most: float) -> str:
+    """Seconds of processors for each leg from a new perplexity to the first iteration."""
+    X, _ = clusters(n)
+    k = math.ceil(3 * most)
+    builder = Builder(X, k)
+    builder.search()
+    pairs = MutualNeighbors.of(builder.neighbors)
+    perplexity = 0.7 * most
+    estimator = TSNE(
+        perplexity=perplexity, n_neighbors=math.ceil(3 * perplexity), neighbors=builder.neighbors
+    )
+    spent: dict[str, list[float]] = {}
+
+    def leg(name: str, act: Callable[..., Any], *given: Any, **options: Any) -> Any:
+        begun = time.process_time()
+        found = act(*given, **options)
+        spent.setdefault(name, []).append(time.process_time() - begun)
+        return found
+
+    names = ("perplexity", "n_neighbors", "neighbors")
+    affinities = EntropicAffinities(**{name: getattr(estimator, name) for name in names})
+    start = np.random.default_rng(0).normal(scale=20.0, size=(n, 2))
+    for _ in range(3):
+        leg("bandwidths alone", builder.sigmas_at, perplexity)
+        P = leg("affinities", affinities.fit, X).affinities_
+        leg("graph, rows sorted and merged", symmetrize, P)
+        W = leg("graph, from known pairs", pairs.symmetrize, P.data.reshape(n, -1))
+        training = leg("objective", estimator.training, W, X)
+        plain = replace(training, direction=Momentum())
+        leg("first iteration", plain.run, start, callback=lambda state: True)
+    return "\n".join(f"| {name} | {min(times):.3f} |" for name, times in spent.items())
+
+
 HEADINGS = (
     "points",
     "largest perplexity",
@@ -219,7 +261,13 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 70_000])
     parser.add_argument("--max-perplexity", type=float, default=60.0)
     parser.add_argument("--browser", action="store_true")
+    parser.add_argument("--legs", action="store_true")
     options = parser.parse_args()
+    if options.legs:
+        for n in options.sizes:
+            print(f"| {n:,} points | seconds of processors |\n| --- | --- |", flush=True)
+            print(legs(n, options.max_perplexity), flush=True)
+        return
     print(f"| {' | '.join(HEADINGS)} |\n|{' --- |' * len(HEADINGS)}", flush=True)
     for n in options.sizes:
         print(measure(n, options.max_perplexity, options.browser), flush=True)

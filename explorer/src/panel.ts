@@ -121,7 +121,7 @@ export class Panel {
       ),
       dof: slider(
         "Degrees of freedom",
-        "Fewer let clusters fall apart into finer ones. t-SNE only.",
+        "Fewer let clusters fall apart into finer ones. t‑SNE only.",
         0.2,
         10,
         (value) => shown(value, 2),
