@@ -132,13 +132,15 @@ def timed_fit(X: np.ndarray, client: object, settings: dict) -> tuple[object, Cl
     return model, clock
 
 
-def compare(name: str, folder: str, n_workers: int) -> None:
+def compare(name: str, folder: str, rows: int | None, n_workers: int) -> None:
     """Fit data here and on a cluster until they have converged; print how good the maps are."""
     from closeknit.quality import neighbor_recall
 
     loaded = np.load(Path(folder, f"{name}.npz"))
     X = loaded["X"].reshape(len(loaded["X"]), -1)
     X = X.astype(np.float32, copy=False)
+    if rows is not None:
+        X = X[np.sort(np.random.default_rng(0).choice(len(X), rows, replace=False))]
     for workers in (0, n_workers):
         with cluster_of(workers) as client:
             model, clock = timed_fit(X, client, {"random_state": 0})
@@ -250,6 +252,7 @@ def main() -> None:
     parser.add_argument("--one", action="store_true", help="measure once and print JSON")
     parser.add_argument("--parts", action="store_true", help="time the parts of an iteration")
     parser.add_argument("--quality", help="compare whole fits of data in this folder")
+    parser.add_argument("--rows", type=int, help="of each set, drawn at random")
     parser.add_argument("--sets", nargs="*", default=["mnist70k", "skin245k"])
     given = parser.parse_args()
     if given.parts:
@@ -259,7 +262,7 @@ def main() -> None:
         print("| data | points | workers | s | processors, s | iterations | KL | recall@15 |")
         print("| --- " * 8 + "|")
         for name in given.sets:
-            compare(name, given.quality, max(given.workers))
+            compare(name, given.quality, given.rows, max(given.workers))
     elif given.one:
         print(json.dumps(measure(given.sizes[0], given.workers[0], given.iterations)))
     else:
