@@ -18,7 +18,8 @@ CALLS = {
     "plot_sigmas": (np.eye(2), [1.0, 2.0]),
     "plot_sparsity": ({"kNN": ([0.5], [1.0])},),
 }
-LATER = {"plot_history", "plot_path"}  # need a minimisation first; they make axes the same way
+#: Need a minimisation or a cluster first; they make axes the same way.
+LATER = {"plot_history", "plot_path", "plot_blocks"}
 
 
 def test_every_picture_is_called_here():

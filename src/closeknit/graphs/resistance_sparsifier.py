@@ -144,7 +144,7 @@ def _leverages(W: Any, edges: Any, n_projections: int, random: Any, n_jobs: int 
 
 def _factor_for(epsilon: float, n: int) -> float:
     """Return c with 2n·exp(−c ε²/(2 + 2ε/3)) = 0.01, the matrix Chernoff bound of a failure."""
-    return (2.0 + 2.0 * epsilon / 3.0) * math.log(2.0 * n / _FAILURE) / epsilon**2
+    return (2.0 + 2.0 * epsilon / 3.0) * math.log(2.0 * n / _FAILURE) / epsilon / epsilon
 
 
 def _probabilities(leverages: Array, count: int) -> Array:
