@@ -11,6 +11,7 @@ from closeknit import _core
 from closeknit._arrays import Array, Integers
 from closeknit._threads import single_threaded_blas
 from closeknit.neighbors._cells import Cells, assign, group_by_cell, make_cells, pack
+from closeknit.neighbors._products import nearest_by_products
 from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketcher, Sketches, rounding_margin
 from closeknit.neighbors._sketch_settings import (
     RESIDUAL_WEIGHT,
@@ -79,6 +80,12 @@ class SketchEngine(SearchEngine):
     ) -> Found:
         """Find the nearest points; see `SearchEngine.search`."""
         exact = self.target_recall is None
+        if exact and queries is None and self.sq_offsets is None:
+            found = nearest_by_products(
+                self.points, n_neighbors, exclude_self=exclude_self, n_threads=self.n_threads
+            )
+            if found is not None:
+                return found
         # New points may find one more: a fitted point, which is not its own neighbour, may be new.
         if n_neighbors > self.built_for + (queries is not None and self.built_for > 0):
             self.built_for, self._prepared = n_neighbors, None

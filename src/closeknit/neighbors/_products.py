@@ -1,0 +1,116 @@
+"""Exact search among few points of many dimensions: BLAS selects, differences decide."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from closeknit._arrays import Array, Flags, Integers, Singles
+from closeknit._threads import run_chunks, single_threaded_blas
+from closeknit.neighbors._sketch import rounding_margin
+from closeknit.neighbors.candidates import candidate_distances
+from closeknit.neighbors.points import Data, Found
+
+# Below this many dimensions our own kernel of sketches serves as well.
+_FEWEST_FEATURES = 512
+_MOST_POINTS = 2**12  # for whose pairs a matrix is held
+_SAFE = (
+    2.0**-60,
+    2.0**60,
+)  # bounds of squared norms within which float32 neither over- nor underflows
+_ROWS, _FEATURES = 256, 1024  # of a product; over few features float32 rounds little
+
+
+def nearest_by_products(
+    points: Data, n_neighbors: int, *, exclude_self: bool, n_threads: int
+) -> Found | None:
+    """Find the nearest points to each of them, where this is faster than by sketches.
+
+    Parameters
+    ----------
+    points : array
+    n_neighbors : int
+    exclude_self : bool
+        Whether a point may not be its own neighbour.
+    n_threads : int
+
+    Returns
+    -------
+    (indices, sq_distances) : (n_points, n_neighbors) arrays, or None
+        Sorted by (distance, index). None if there are many points or few dimensions, or if float32
+        does not suit their magnitude.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.outer([0.0, 1.0, 3.0], np.ones(600))
+    >>> nearest_by_products(X, 1, exclude_self=True, n_threads=1)[0].ravel()
+    array([1, 0, 1], dtype=int32)
+    """
+    n_points, n_features = points.shape
+    if n_points > _MOST_POINTS or n_features < _FEWEST_FEATURES:
+        return None
+    values = (points - points.mean(axis=0, dtype=np.float64).astype(points.dtype)).astype(
+        np.float32, copy=False
+    )
+    largest = float(np.abs(values).max()) ** 2 * n_features
+    if not _SAFE[0] < largest < _SAFE[1]:
+        return None
+    near = _candidates(values, n_neighbors, exclude_self, n_threads)
+    # Each pair once, whichever of the two asks for it.
+    rows, columns = np.nonzero(np.triu(near | near.T))
+    found = _distances_of_pairs(points, rows, columns, n_threads)
+    twice = rows != columns
+    both = np.concatenate([rows, columns[twice]]), np.concatenate([columns, rows[twice]])
+    return _first_of_rows(*both, np.concatenate([found, found[twice]]), n_neighbors)
+
+
+def _candidates(values: Singles, n_neighbors: int, exclude_self: bool, n_threads: int) -> Flags:
+    """Mark each point's nearest, and all that rounding may have kept from being among them."""
+    n_points, n_features = values.shape
+    parts = [slice(i, min(i + _ROWS, n_points)) for i in range(0, n_points, _ROWS)]
+    margin = rounding_margin(min(n_features, _FEATURES))
+    products = np.zeros((n_points, n_points))
+    near = np.empty((n_points, n_points), dtype=bool)
+
+    def multiply(chunk: slice) -> None:
+        """Fill the rows of a chunk from the diagonal on."""
+        for start in range(0, n_features, _FEATURES):
+            some = slice(start, start + _FEATURES)
+            products[chunk, chunk.start :] += values[chunk, some] @ values[chunk.start :, some].T
+
+    def mark(chunk: slice) -> None:
+        sq_norms = products.diagonal()
+        estimates = sq_norms[chunk, None] + sq_norms
+        estimates[:, chunk.start :] -= 2.0 * products[chunk, chunk.start :]
+        estimates[:, : chunk.start] -= 2.0 * products[: chunk.start, chunk].T
+        if exclude_self:
+            np.fill_diagonal(estimates[:, chunk], np.inf)
+        last = np.partition(estimates, n_neighbors - 1, axis=1)[:, n_neighbors - 1]
+        slack = 4.0 * margin * (sq_norms[chunk] + sq_norms.max())
+        near[chunk] = estimates <= (last + slack)[:, None]
+
+    with single_threaded_blas():
+        run_chunks("neighbours", multiply, parts, n_threads)
+    run_chunks("neighbours", mark, parts, n_threads)
+    return near
+
+
+def _distances_of_pairs(points: Data, rows: Integers, columns: Integers, n_threads: int) -> Array:
+    """Squared distances of pairs whose rows ascend."""
+    starts = np.searchsorted(rows, np.arange(len(points)))
+    place = np.arange(len(rows)) - starts[rows]
+    candidates = np.full((len(points), int(place.max()) + 1), -1, dtype=np.int32)
+    candidates[rows, place] = columns
+    found = candidate_distances(points, points, candidates, n_threads=n_threads)
+    return np.asarray(found[rows, place])
+
+
+def _first_of_rows(
+    rows: Integers, columns: Integers, sq_distances: Array, n_neighbors: int
+) -> Found:
+    """The nearest of each row, in order of distance and then of number."""
+    order = np.lexsort((columns, sq_distances, rows))
+    counts = np.bincount(rows)
+    first = np.cumsum(counts) - counts
+    kept = order[first[:, None] + np.arange(n_neighbors)]
+    return columns[kept].astype(np.int32), sq_distances[kept]

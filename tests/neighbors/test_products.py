@@ -1,0 +1,79 @@
+"""Few points of many dimensions: products select in float32, differences decide in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from closeknit.neighbors import ExactIndex, _products, _sketch_engine, find_neighbors
+from closeknit.neighbors._products import nearest_by_products
+
+RNG = np.random.default_rng(0)
+CENTRES = RNG.normal(size=(6, 700))
+
+
+def by_differences(X, k, exclude_self=True):
+    """Every distance as Σ(x − y)² in float64, sorted by (distance, index)."""
+    X = X.astype(np.float64)
+    D = np.array([((X - x) ** 2).sum(axis=1) for x in X])
+    if exclude_self:
+        np.fill_diagonal(D, np.inf)
+    order = np.argsort(D, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(D, order, axis=1)
+
+
+DATA = {
+    "noise": RNG.normal(size=(300, 600)),
+    "clusters": np.repeat(CENTRES, 60, axis=0) + 1e-3 * RNG.normal(size=(360, 700)),
+    "far off": 1e4 + RNG.normal(size=(200, 1500)),
+    "an outlier": np.vstack([RNG.normal(size=(150, 600)), np.full((1, 600), 1e3)]),
+    "lattice": RNG.integers(0, 2, size=(260, 520)).astype(np.float64),
+}
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("exclude_self", [True, False])
+def test_as_by_differences(name, dtype, exclude_self):
+    X = DATA[name].astype(dtype)
+    found = nearest_by_products(X, 25, exclude_self=exclude_self, n_threads=2)
+    indices, sq_distances = by_differences(X, 25, exclude_self)
+    np.testing.assert_allclose(found[1], sq_distances, rtol=1e-12, atol=1e-300)
+    # Where distances tie to rounding, either is right.
+    exact = ((X.astype(np.float64)[found[0]] - X[:, None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(exact, sq_distances, rtol=1e-12, atol=1e-300)
+    assert (found[0] == indices).mean() > 0.99
+    one = nearest_by_products(X, 25, exclude_self=exclude_self, n_threads=1)
+    assert found[0].tobytes() == one[0].tobytes()
+    assert found[1].tobytes() == one[1].tobytes()
+
+
+def test_the_same_bits_as_by_sketches(monkeypatch):
+    X = np.vstack([DATA["clusters"], DATA["clusters"][:20]])  # with duplicates
+    ours = find_neighbors(X, 90, neighbors="exact")
+    monkeypatch.setattr(_sketch_engine, "nearest_by_products", lambda *_, **__: None)
+    sketches = find_neighbors(X, 90, neighbors="exact")
+    assert ours.indices.tobytes() == sketches.indices.tobytes()
+    assert ours.sq_distances.tobytes() == sketches.sq_distances.tobytes()
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_magnitudes_that_float32_does_not_hold(scale):
+    """They are left to sketches, which are scaled; the neighbours are the same."""
+    X = DATA["noise"]
+    assert nearest_by_products(scale * X, 5, exclude_self=True, n_threads=1) is None
+    found = ExactIndex().fit(scale * X).self_neighbors(5)
+    np.testing.assert_array_equal(found.indices, by_differences(X, 5)[0])
+
+
+def test_only_few_points_of_many_dimensions(monkeypatch):
+    options = {"exclude_self": True, "n_threads": 1}
+    assert nearest_by_products(DATA["noise"][:, :500], 5, **options) is None
+    monkeypatch.setattr(_products, "_MOST_POINTS", 299)
+    assert nearest_by_products(DATA["noise"], 5, **options) is None
+
+
+def test_all_points_equal():
+    X = np.ones((20, 600))
+    found = find_neighbors(X, 5, neighbors="exact")
+    assert (found.sq_distances == 0.0).all()
