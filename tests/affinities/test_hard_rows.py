@@ -117,7 +117,7 @@ def test_estimators_warn_once_even_in_blocks(n_neighbors, monkeypatch):
     assert np.isinf(estimator.betas_[5])
     np.testing.assert_array_equal(np.flatnonzero(~estimator.converged_), [3, 5, 17, 41, 59])
     with pytest.warns(NoBandwidthWarning) as caught:
-        estimator.transform(X)
+        estimator.transform(X, as_new=True)  # of the training data as a whole the fit has warned
     assert len(caught) == 1
     with pytest.warns(NoBandwidthWarning) as caught:
         estimator.fit(X)
