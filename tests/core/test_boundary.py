@@ -159,6 +159,14 @@ def call(arguments, free=None, numbers=None, ranges=None):
 
 KERNELS = [(3, 1.0, 1.0), (-1, 1.0, 1.0), (1, 0.0, 1.0), (1, 1.0, np.nan), (1, 1.0), None]
 
+
+def mutual_pattern():
+    """Every pair of a ring's neighbours, each the nearest of the other."""
+    ring = graph()
+    ranks = np.zeros(2 * N, dtype=np.uint32)
+    return {"indptr": ring.indptr, "indices": ring.indices, "ranks": ranks}
+
+
 CALLS = {
     "limit_new_threads": call(lambda: {"n": -1}, numbers={"n": [None, "few"]}),
     "Graph": call(
@@ -384,6 +392,27 @@ CALLS = {
         },
         numbers={"b": [_core.Graph(graph(7)), _core.Graph(graph(dtype=np.float32)), None]},
         ranges={"indptr": [-1, 1, 2 * N + 1]},
+    ),
+    "mutual_counts": call(
+        lambda: {**mutual_pattern(), "k": 2, "counts": np.empty(N, dtype=np.int32), "n_jobs": 1},
+        numbers={"k": [None, "2", 2.5]},
+        ranges={"indptr": [-1, 2 * N + 1], "indices": [-1, N]},
+    ),
+    "mutual_mean": call(
+        lambda: {
+            **mutual_pattern(),
+            "affinities": np.full((N, 2), 0.5),
+            "new_indptr": graph().indptr,
+            "new_indices": np.empty(2 * N, dtype=np.int32),
+            "data": np.empty(2 * N),
+            "n_jobs": 1,
+        },
+        free={"affinities": (1,)},
+        ranges={
+            "indptr": [-1, 2 * N + 1],
+            "indices": [-1, N],
+            "new_indptr": [-1, 1, 2 * N + 1],
+        },
     ),
     "Grid": call(
         grid_arguments,
