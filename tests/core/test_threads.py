@@ -19,7 +19,7 @@ from closeknit._threads import effective_n_jobs
 STUDENT = (1, 1.0, 1.0)
 
 
-def sums(n_jobs, n=1000):
+def sums(n_jobs, n=4000):
     """Sums over all pairs: many small tasks."""
     X = np.random.default_rng(0).random((n, 2))
     value, slope, force = np.empty(n), np.empty(n), np.empty((n, 2))
