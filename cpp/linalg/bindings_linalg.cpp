@@ -55,6 +55,23 @@ std::int64_t mark_strongest_of(const Graph& weights, std::int64_t k, Vector<std:
       [&](const auto& csr) { return mark_strongest(csr, k, keep.data(), work.pool); });
 }
 
+std::int64_t sample_entries_of(const Graph& weights, std::tuple<std::int64_t, int> counts,
+                               std::uint64_t seed, std::int64_t first, Vector<std::uint8_t> own,
+                               Maybe<Vector<std::uint8_t>> mirrored, Vector<double> rest,
+                               int n_jobs) {
+  const auto [k, m] = counts;
+  require(k >= 0 && m >= 1 && m < STRONGEST, "k must not be negative, and m from 1 to 254");
+  require(has_shape(own, weights.n_entries()) && has_shape(mirrored, weights.n_entries()),
+          "own and mirrored must have one entry per entry of weights");
+  require(has_shape(rest, weights.n_rows()), "rest must have one entry per row");
+  if (mirrored) require_points(weights);
+  Work work(n_jobs);
+  return weights.visit([&, k = k, m = m](const auto& csr) -> std::int64_t {
+    sample_rows(csr, k, m, seed, first, own.data(), rest.data(), work.pool);
+    return mirrored ? mirror(csr, own.data(), mirrored->data(), work.pool) : -1;
+  });
+}
+
 std::int64_t label_components_of(const Graph& weights, Vector<const double> degrees, double share,
                                  Vector<std::int32_t> labels) {
   require_points(weights);
@@ -139,6 +156,8 @@ void bind_linalg(nb::module_& m) {
   m.def("multiply", &multiply_with, "matrix"_a, "X"_a, output("out"), "n_jobs"_a);
   m.def("sum_rows", &sum_rows_of, "matrix"_a, output("sums"), "n_jobs"_a);
   m.def("mark_strongest", &mark_strongest_of, "weights"_a, "k"_a, output("keep"), "n_jobs"_a);
+  m.def("sample_entries", &sample_entries_of, "weights"_a, "counts"_a, "seed"_a, "first"_a,
+        output("own"), output("mirrored").none(), output("rest"), "n_jobs"_a);
   m.def("permute", &permute_points, "graph"_a, "order"_a, output("indptr"), output("indices"),
         output("values"), "n_jobs"_a);
   m.def("label_components", &label_components_of, "weights"_a, "degrees"_a, "share"_a,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -34,7 +35,57 @@ void choose(const Csr<I, T>& weights, I begin, I end, std::int64_t k, std::uint8
     chosen[e] = weights.values[e] > least || (weights.values[e] == least && ties-- > 0);
 }
 
+// A number in [0, 1) for each row: the finaliser of MurmurHash3.
+double uniform(std::uint64_t row, std::uint64_t seed) {
+  std::uint64_t h = row ^ (seed * 0x9e3779b97f4a7c15U);
+  h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdU;
+  h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53U;
+  return static_cast<double>((h ^ (h >> 33)) >> 11) * 0x1p-53;
+}
+
+// Goes along the row in m equal strides of weight, the first of which is cut to a share: so each
+// entry is drawn as often as its weight wants, rounded up or down.
+template <class I, class T>
+double draw(const Csr<I, T>& weights, std::int64_t i, int m, double start, std::uint8_t* own) {
+  const I begin = weights.indptr[i], end = weights.indptr[i + 1];
+  double rest = 0.0;
+  for (I e = begin; e < end; ++e)
+    if (!own[e] && weights.values[e] > 0) rest += static_cast<double>(weights.values[e]);
+  const double stride = rest / m;
+  if (!(stride > 0.0 && std::isfinite(stride))) return rest;
+  double next = start * stride, passed = 0.0;
+  for (I e = begin; e < end; ++e) {
+    if (own[e] || !(weights.values[e] > 0)) continue;
+    passed += static_cast<double>(weights.values[e]);
+    for (; next < passed && own[e] < STRONGEST - 1; next += stride) ++own[e];
+  }
+  return rest;
+}
+
 }  // namespace
+
+template <class I, class T>
+std::int64_t mirror(const Csr<I, T>& weights, const std::uint8_t* own, std::uint8_t* mirrored,
+                    ThreadPool& pool) {
+  const I* indptr = weights.indptr;
+  std::fill(mirrored, mirrored + indptr[weights.n_rows], std::uint8_t{0});
+  std::atomic<std::int64_t> alone{-1};
+  parallel_chunks(pool, weights.n_rows, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      for (I e = indptr[i]; e < indptr[i + 1]; ++e) {
+        if (!own[e]) continue;
+        const I j = weights.indices[e];
+        const I* last = weights.indices + indptr[j + 1];
+        const I* image = std::lower_bound(weights.indices + indptr[j], last, static_cast<I>(i));
+        if (image == last || *image != static_cast<I>(i)) {
+          alone = i;
+          return;
+        }
+        mirrored[image - weights.indices] = own[e];  // no other row has this mirror image
+      }
+  });
+  return alone;
+}
 
 template <class I, class T>
 std::int64_t mark_strongest(const Csr<I, T>& weights, std::int64_t k, std::uint8_t* keep,
@@ -48,30 +99,34 @@ std::int64_t mark_strongest(const Csr<I, T>& weights, std::int64_t k, std::uint8
     for (std::int64_t i = begin; i < end; ++i)
       choose(weights, indptr[i], indptr[i + 1], k, chosen.data(), scratch);
   });
-  std::atomic<std::int64_t> alone{-1};
-  parallel_chunks(pool, weights.n_rows, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      for (I e = indptr[i]; e < indptr[i + 1]; ++e) {
-        if (!chosen[e]) continue;
-        const I j = weights.indices[e];
-        const I* last = weights.indices + indptr[j + 1];
-        const I* mirror = std::lower_bound(weights.indices + indptr[j], last, static_cast<I>(i));
-        if (mirror == last || *mirror != static_cast<I>(i)) {
-          alone = i;
-          return;
-        }
-        // A byte is set by its own row, or by the one row that holds its mirror image.
-        keep[mirror - weights.indices] = 1;
-      }
-  });
-  // An entry that its own row chose is kept too; the above only knew of the mirror images.
+  const std::int64_t alone = mirror(weights, chosen.data(), keep, pool);
   for (I e = 0; e < indptr[weights.n_rows]; ++e)
     keep[e] = static_cast<std::uint8_t>(keep[e] | chosen[e]);
   return alone;
 }
 
-#define CK_INSTANTIATE(I, T) \
-  template std::int64_t mark_strongest(const Csr<I, T>&, std::int64_t, std::uint8_t*, ThreadPool&);
+template <class I, class T>
+void sample_rows(const Csr<I, T>& weights, std::int64_t k, int m, std::uint64_t seed,
+                 std::int64_t first, std::uint8_t* own, double* rest, ThreadPool& pool) {
+  const I* indptr = weights.indptr;
+  std::fill(own, own + indptr[weights.n_rows], std::uint8_t{0});
+  parallel_chunks(pool, weights.n_rows, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<T> scratch;
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (k > 0) choose(weights, indptr[i], indptr[i + 1], k, own, scratch);
+      for (I e = indptr[i]; e < indptr[i + 1]; ++e)
+        if (own[e]) own[e] = STRONGEST;
+      rest[i] = draw(weights, i, m, uniform(static_cast<std::uint64_t>(first + i), seed), own);
+    }
+  });
+}
+
+#define CK_INSTANTIATE(I, T)                                                                       \
+  template std::int64_t mirror(const Csr<I, T>&, const std::uint8_t*, std::uint8_t*, ThreadPool&); \
+  template std::int64_t mark_strongest(const Csr<I, T>&, std::int64_t, std::uint8_t*,              \
+                                       ThreadPool&);                                               \
+  template void sample_rows(const Csr<I, T>&, std::int64_t, int, std::uint64_t, std::int64_t,      \
+                            std::uint8_t*, double*, ThreadPool&);
 CK_INSTANTIATE(std::int32_t, float)
 CK_INSTANTIATE(std::int32_t, double)
 CK_INSTANTIATE(std::int64_t, float)

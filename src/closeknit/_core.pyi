@@ -46,6 +46,16 @@ def permute(
     graph: Graph, order: Array, indptr: Array, indices: Array, values: Array, n_jobs: int
 ) -> None: ...
 def mark_strongest(weights: Graph, k: int, keep: Array, n_jobs: int) -> int: ...
+def sample_entries(
+    weights: Graph,
+    counts: tuple[int, int],
+    seed: int,
+    first: int,
+    own: Array,
+    mirrored: Array | None,
+    rest: Array,
+    n_jobs: int,
+) -> int: ...
 def label_components(weights: Graph, degrees: Array, share: float, labels: Array) -> int: ...
 
 # neighbors

@@ -204,6 +204,19 @@ CALLS = {
         },
         numbers={"k": [-1, 0.5]},
     ),
+    "sample_entries": call(
+        lambda: {
+            "weights": _core.Graph(graph()),
+            "counts": (1, 1),
+            "seed": 0,
+            "first": 0,
+            "own": np.empty(2 * N, dtype=np.uint8),
+            "mirrored": np.empty(2 * N, dtype=np.uint8),
+            "rest": np.empty(N),
+            "n_jobs": 1,
+        },
+        numbers={"counts": [(-1, 1), (1, 0), (1, 255), 1], "seed": [-1, 0.5], "first": [0.5]},
+    ),
     "permute": call(
         lambda: {
             "graph": _core.Graph(graph()),
@@ -736,6 +749,9 @@ def test_graphs_without_structure_are_refused(changes):
 USES = {
     "multiply": lambda G: _core.multiply(G, np.ones((N, 2)), np.empty((N, 2)), 2),
     "mark_strongest": lambda G: _core.mark_strongest(G, 1, np.empty(2 * N, dtype=np.uint8), 1),
+    "sample_entries": lambda G: _core.sample_entries(
+        G, (1, 1), 0, 0, *np.empty((2, 2 * N), dtype=np.uint8), np.empty(N), 1
+    ),
     "label_components": lambda G: _core.label_components(
         G, np.ones(N), 0.0, np.empty(N, dtype=np.int32)
     ),
@@ -771,6 +787,8 @@ def test_asymmetric_and_odd_weights_do_no_harm():
         W = csr_matrix(dense)
         G = _core.Graph(W)
         _core.mark_strongest(G, 2, np.empty(W.nnz, dtype=np.uint8), 2)
+        own, mirrored = np.empty((2, W.nnz), dtype=np.uint8)
+        _core.sample_entries(G, (2, 3), seed, 0, own, mirrored, np.empty(20), 2)
         labels = np.empty(20, dtype=np.int32)
         assert _core.label_components(G, np.ones(20), 0.0, labels) == labels.max() + 1
         factor = _core.approximate_cholesky(G, np.ones(20), seed, None)

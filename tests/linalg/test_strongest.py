@@ -11,7 +11,14 @@ from scipy.sparse.csgraph import connected_components
 
 import closeknit as ck
 from closeknit.graphs import symmetrize
-from closeknit.linalg import strongest_entries, take_entries, thin
+from closeknit.linalg import (
+    sample_entries,
+    sample_rows,
+    strongest_entries,
+    take_entries,
+    thin,
+    with_data,
+)
 
 
 def symmetric(n, seed, ties=False, density=0.4):
@@ -113,3 +120,64 @@ def test_thinned_graph_has_the_same_components(n_neighbors):
 def test_sparse_graph_is_not_thinned():
     W = csr_matrix(diags([np.ones(19)] * 2, [-1, 1]))
     assert thin(W, 2) is W
+
+
+def sampled(W, k, seed=0, n_jobs=None):
+    positions, factors = sample_entries(W, k, seed, n_jobs)
+    kept = take_entries(W, positions)
+    return with_data(kept, factors * kept.data)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(6, 40), st.integers(1, 4), st.integers(0, 2**31), st.booleans())
+def test_samples_are_symmetric_and_weigh_as_much(n, k, seed, ties):
+    W = symmetric(n, seed, ties)
+    S = sampled(W, k, seed)
+    assert abs(S - S.T).max() < 1e-12 * max(1.0, W.max())
+    assert S.sum() == pytest.approx(W.sum())
+    rows = sample_rows(W, k, random_state=seed)
+    np.testing.assert_allclose(rows.sum(axis=1), W.sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(((rows + rows.T) / 2).toarray(), S.toarray(), rtol=1e-12)
+    strongest = plain_strongest(W, k // 2) > 0.0
+    assert (S.toarray()[strongest] > 0.0).all()
+
+
+def test_samples_are_the_graph_on_average():
+    """Within five standard errors of every weight, which is drawn from either end."""
+    W = symmetric(30, 0, density=0.7)
+    draws = np.array([sampled(W, 5, seed).toarray() for seed in range(2000)])
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    assert (np.abs(draws.mean(axis=0) - W.toarray()) <= 5.0 * error + 1e-12).all()
+
+
+def test_copies_stay_connected_to_the_rest():
+    """Of 40 copies each, the five strongest edges join copies only; a sample joins all groups."""
+    groups = np.repeat(np.arange(12), 40)
+    same = groups[:, None] == groups
+    near = np.abs(groups[:, None] - groups) == 1
+    W = csr_matrix((1.0 * same + 0.2 * near) * (1 - np.eye(len(groups))))
+    assert connected_components(keep_strongest(W, 5))[0] == 12
+    S = sampled(W, 5)
+    assert connected_components(S)[0] == 1
+    between = S.toarray()[near].sum() / W.toarray()[near].sum()
+    assert between == pytest.approx(1.0, abs=0.15)
+    assert S.nnz < 0.2 * W.nnz
+
+
+def test_samples_are_the_same_on_any_number_of_threads_and_in_any_blocks():
+    W = symmetric(3000, 0, density=0.01)
+    one, two = (sampled(W, 5, n_jobs=n) for n in (1, 2))
+    assert (one != two).nnz == 0
+    whole = sample_rows(W, 5)
+    assert (whole[1000:2000] != sample_rows(W[1000:2000], 5, first=1000)).nnz == 0
+
+
+def test_all_edges_are_kept_where_there_are_few():
+    W = symmetric(6, 0)
+    assert sample_entries(W, None) is None
+    assert sample_entries(W, 5) is None
+
+
+def test_samples_need_symmetry():
+    with pytest.raises(ValueError, match="must be symmetric"):
+        sample_entries(csr_matrix(np.triu(np.ones((9, 9)), 1)), 2)

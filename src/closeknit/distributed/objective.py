@@ -11,27 +11,21 @@ than tasks would take to send their grids back (`benchmarks/results/distributed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from closeknit import objectives
-from closeknit._arrays import Array, Integers
+from closeknit._arrays import Array
 from closeknit.distributed.graph import ShardedGraph
 from closeknit.distributed.parts import Parts
-from closeknit.kernels import Kernel
-from closeknit.linalg import take_entries, with_data
+from closeknit.linalg import with_data
 from closeknit.objectives import Attraction, Objective
 from closeknit.objectives.base import MANY_POINTS
 from closeknit.objectives.map_order import map_order
 from closeknit.repulsion import GridRepulsion, PairSums
 
-#: Rows whose edges the calling process has all of.
-_SAMPLED_ROWS = 4096
 #: Accuracy of the grid from which positions and forces travel in single precision.
 _COARSE = 0.05
 
@@ -63,11 +57,10 @@ class OnShards(Objective):
     ):
         self.weights, self.repulsion = affinities, repulsion
         self._on_workers = Parts.of(affinities, self.kernel, repulsion.dtype)
-        kept, self.weight_entropy = self._on_workers.strongest
+        kept, self.weight_entropy = self._on_workers.sample
         kept = with_data(kept, (self.total_weight * kept.data).astype(kept.dtype))
         self.attraction = Attraction(kept, self.kernel, n_jobs)
-        self._numbered, self._numbering = None, ""
-        self._kept_parts: list[tuple[Integers | None, _Kept]] = []
+        self._numbered, self._numbering, self._parts = None, "", []
 
     @property
     def total_weight(self) -> float:
@@ -95,32 +88,6 @@ class OnShards(Objective):
         """E(X; λ)."""
         return float(self.at(lam).value_and_gradient(X)[0])
 
-    def part(self, entries: Integers | None) -> Any:
-        """Return the attraction along the strongest edges, scaled up to what all sum to."""
-        for known, kept in self._kept_parts:
-            if known is entries:
-                return kept
-        W = take_entries(self.attraction.weights, entries, dtype=self.attraction.weights.dtype)
-        kept = _Kept(W, self.kernel, self.attraction.n_jobs, self)
-        self._kept_parts = [*self._kept_parts[-1:], (entries, kept)]
-        return kept
-
-    def scale(self, X: Array) -> float:
-        """What all edges of a sample of points weigh at X over what the kept ones do."""
-        whole, kept = (_weight_at(rows, self._sample, X, self.kernel) for rows in self._sampled)
-        return whole / kept if kept > 0.0 else 1.0
-
-    @cached_property
-    def _sample(self) -> Integers:
-        n = self.weights.shape[0]
-        return np.arange(0, n, -(-n // _SAMPLED_ROWS))
-
-    @cached_property
-    def _sampled(self) -> tuple[csr_matrix, csr_matrix]:
-        whole = self.weights[self._sample]
-        share = self.total_weight / self.weights.total
-        return with_data(whole, share * whole.data), self.attraction.weights[self._sample]
-
     def sums(self, X: Array, attraction: Attraction, force: Array) -> tuple[float, PairSums]:
         """Ask the cluster."""
         sent: NDArray[Any] = X
@@ -138,25 +105,6 @@ class OnShards(Objective):
         for _, _, points, _, pushes in found:
             pushed[points] = pushes
         return attractive, PairSums(np.array([part[3] for part in found]), pushed)
-
-
-@dataclass(frozen=True)
-class _Kept(Attraction):
-    """Some of the edges, whose weights stand for all."""
-
-    model: Any = None
-
-    def laplacian_weights(self, X: Array) -> csr_matrix:
-        """Weights of L⁺ at `X`, roughly."""
-        W = super().laplacian_weights(X)
-        return with_data(W, (self.model.scale(X) * W.data).astype(W.dtype))
-
-
-def _weight_at(rows: csr_matrix, points: Integers, X: Array, kernel: Kernel) -> float:
-    """Σ w (−log K)' over the edges of some points."""
-    gaps = np.repeat(X[points], np.diff(rows.indptr), axis=0) - X[rows.indices]
-    t = np.einsum("ij,ij->i", gaps, gaps)
-    return float(np.sum(-kernel.K1(t) * rows.data))
 
 
 class _Normalized:

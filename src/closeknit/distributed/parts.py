@@ -18,21 +18,18 @@ from closeknit._arrays import Integers
 from closeknit.distributed.cluster import Folder
 from closeknit.distributed.graph import ShardedGraph, map_rows
 from closeknit.kernels import Kernel
-from closeknit.linalg import canonical, with_data
-from closeknit.neighbors.candidates import smallest_columns
+from closeknit.linalg import canonical, sample_rows, with_data
 from closeknit.objectives import Attraction
 from closeknit.repulsion import SharedSums
 
 #: Points of a part, at most and at least, and parts of a graph that has few points. Tasks should
 #: take some tens of milliseconds, and there should be enough of them for several workers.
 _MOST, _LEAST, _FEW = 2**17, 2**13, 8
-#: Edges of each point that the calling process keeps for directions: as many as `SpectralMomentum`
-#: and `SpectralLBFGS` take of a large graph.
+#: Edges that each point gives to what the calling process keeps for directions: as many as
+#: `SpectralMomentum` takes of a large graph.
 _KEPT = 5
 #: Evaluations after which parts are spread over all workers again, if others have come.
 _SPREAD = 25
-#: Entries of a padded array in which edges are ranked.
-_RANKED = 2**22
 
 
 class Parts:
@@ -75,16 +72,16 @@ class Parts:
         return list(pairwise(cuts))
 
     @cached_property
-    def strongest(self) -> tuple[csr_matrix, float]:
-        """The strongest edges of either end, and the entropy of all weights."""
+    def sample(self) -> tuple[csr_matrix, float]:
+        """Edges whose Laplacian is, on average, that of all, and the entropy of all weights."""
         blocks, n = self._graph.blocks, self._graph.shape[0]
-        found = self._cluster.run("strongest edges", _strongest, blocks.numbers, *self._common)
+        found = self._cluster.run("sample of edges", _sample, blocks.numbers, *self._common)
         shards = [
             csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n))
             for data, indices, indptr, _ in found
         ]
-        kept = sparse.vstack(shards).tocsr()
-        kept = canonical(kept.maximum(kept.T), dtype=None)
+        drawn = sparse.vstack(shards).tocsr()
+        kept = canonical((drawn + drawn.T) / 2, dtype=drawn.dtype)
         return kept, float(np.sum([part[-1] for part in found]))
 
     def number(self, order: Integers, place: Integers) -> str:
@@ -205,29 +202,14 @@ def _load_part(
     return Attraction(whole, kernel, 1)
 
 
-def _strongest(
+def _sample(
     folder: Folder, block: int, name: str, starts: Integers, total: float, dtype: str
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], float]:
-    """The strongest edges of the points of a block, as a CSR matrix, and the entropy of all."""
+    """A sample of the edges of a block's points, as a CSR matrix, and the entropy of all."""
     W = map_rows(folder, f"{name}-{block}", int(starts[-1]))
-    indptr, data = np.asarray(W.indptr), np.divide(W.data, total).astype(dtype)
-    degrees, places = np.diff(indptr), np.full((W.shape[0], _KEPT), -1, dtype=np.int64)
-    by_degree = np.argsort(degrees, kind="stable")  # so that rows in a batch are as long
-    first = 0
-    while first < len(by_degree):
-        width = max(_KEPT, int(degrees[by_degree[min(len(by_degree) - 1, first + 4095)]]))
-        rows = by_degree[first : first + max(1, min(4096, _RANKED // width))]
-        at = indptr[rows][:, None] + np.arange(width)
-        there = np.arange(width) < degrees[rows][:, None]
-        ranked = np.where(there, -data[np.minimum(at, max(0, len(data) - 1))], np.inf)
-        best = smallest_columns(ranked, _KEPT)
-        places[rows] = np.take_along_axis(np.where(there, at, -1), best, axis=1)
-        first += len(rows)
-    places.sort(axis=1)  # in the order of the columns
-    there = places >= 0
-    cuts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    kept = places[there]
-    return data[kept], W.indices[kept], cuts, float(entr(data).sum(dtype=np.float64))
+    W = with_data(W, np.divide(W.data, total).astype(dtype))
+    drawn = sample_rows(W, _KEPT, int(starts[block]))
+    return drawn.data, drawn.indices, drawn.indptr, float(entr(W.data).sum(dtype=np.float64))
 
 
 @sizeof.register(Attraction)  # type: ignore[untyped-decorator]

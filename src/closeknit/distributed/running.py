@@ -14,7 +14,7 @@ from closeknit._arrays import Array
 from closeknit.distributed.affinities import EntropicAffinities, symmetrize
 from closeknit.distributed.blocks import Blocks
 from closeknit.distributed.start import principal_components
-from closeknit.minimize import Direction, Path, Schedule, SpectralMomentum
+from closeknit.minimize import Direction, Path, Schedule, SpectralLBFGS, SpectralMomentum
 from closeknit.neighbors import seed_of
 from closeknit.objectives import Objective
 from closeknit.progress import Event, listening, log
@@ -172,6 +172,9 @@ class Nonlinear(OnCluster, _NonlinearBase):
 
     def _suitable_direction(self, n_samples: int, exact: bool) -> Direction[Any]:
         direction = super()._suitable_direction(n_samples, exact)
+        assert isinstance(direction, SpectralMomentum | SpectralLBFGS)
+        # This process has few edges of each point, and takes all of these.
+        direction = replace(direction, n_neighbors=None)
         done = self._state.iteration
         if not done or not isinstance(direction, SpectralMomentum):
             return direction

@@ -101,26 +101,32 @@ class MapSettled(Stop):
 
     def neighbors_kept(self, X: Array) -> float:
         """Share of the strongest neighbours of a sample that are among its nearest on the map."""
-        sample, strongest = self._strongest
-        k = min(_NEIGHBORS, len(X) - 1)
+        sample, strongest, most = self._strongest
+        n, k = len(X), min(_NEIGHBORS, len(X) - 1)
         tree = cKDTree(X, compact_nodes=False, balanced_tree=False)  # used for few queries
         _, found = tree.query(X[sample], range(1, k + 2))
         # The point itself is among the k + 1 nearest unless as many others lie on it.
         own = found == sample[:, None]
         own[~own.any(axis=1), -1] = True
-        near = found[~own].reshape(len(sample), k)
-        kept = (near[:, :, None] == strongest[:, None, :]).any(axis=2).sum()
-        return float(kept) / max(1, int(np.count_nonzero(strongest >= 0)))
+        near = found[~own].reshape(len(sample), k) + n * np.arange(len(sample))[:, None]
+        kept = np.count_nonzero(np.isin(near, strongest, assume_unique=True))
+        return float(kept) / max(1, most)
 
     @cached_property
-    def _strongest(self) -> tuple[Integers, Integers]:
-        """The points of the sample, and their strongest neighbours, -1 where there are fewer."""
+    def _strongest(self) -> tuple[Integers, Integers, int]:
+        """The points of the sample; their strongest neighbours; and how many there could be.
+
+        Neighbour j of the i-th point of the sample is the number n·i + j. Of copies of a point, or
+        others of equal weight, any may be near: all that weigh as much as the 15th count.
+        """
         n = self.weights.shape[0]
         sample = np.arange(0, n, -(-n // _SAMPLE))
-        strongest = np.full((len(sample), _NEIGHBORS), -1)
+        strongest, most = [], 0
         rows = self.weights[sample]
         for row in range(len(sample)):
             stored = slice(rows.indptr[row], rows.indptr[row + 1])
-            order = np.argsort(-rows.data[stored], kind="stable")[:_NEIGHBORS]
-            strongest[row, : len(order)] = rows.indices[stored][order]
-        return sample, strongest
+            weights, k = rows.data[stored], min(_NEIGHBORS, stored.stop - stored.start)
+            least = np.partition(weights, -k)[-k] if k else 0.0
+            strongest.append(n * row + rows.indices[stored][weights >= least].astype(np.int64))
+            most += k
+        return sample, np.concatenate(strongest), most

@@ -175,11 +175,8 @@ class TSNE(NormalizedEmbedding):
         # length would take longer.
         width = max(1.0, float(np.sqrt(n_samples / 70_000)))
         common: dict[str, Any] = {"max_step": 3.0 * width, "n_jobs": self.n_jobs}
-        if exact:
-            return SpectralMomentum(n_neighbors=10, **common)
-        # Less momentum than for few points takes a tenth more iterations; with more of it, maps of
-        # many copies swing and grow worse. The factor has few edges, since its time counts here.
-        return SpectralMomentum(rate=0.4, momentum=0.8, n_neighbors=5, **common)
+        # With many points the time of the factor counts.
+        return SpectralMomentum(n_neighbors=10 if exact else 5, **common)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         if not isinstance(self.lam, Real) or self.lam == 0.0:

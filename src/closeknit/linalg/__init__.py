@@ -5,7 +5,7 @@
     canonical, check_weights, …  a graph as a CSR matrix in order                   (csr.py)
     check_structure, real_array  … whose indices lead somewhere; numbers        (closeknit._checks)
     multiply, inner, norm        the same bits for any number of threads
-    thin, strongest_entries      fewer edges, for cheaper factors                   (strongest.py)
+    thin, sample_entries, …      fewer edges, for cheaper factors                   (strongest.py)
     factorize                    exact factors, dense or sparse                     (factors.py)
     ApproximateCholesky          factors of Laplacians in nearly linear time
     conjugate_gradients          inexact solutions of many columns
@@ -33,7 +33,13 @@ from closeknit.linalg.csr import (
 )
 from closeknit.linalg.eigenvectors import Eigenvectors, graph_eigenvectors
 from closeknit.linalg.factors import SOLVERS, Factor, choose_solver, factorize
-from closeknit.linalg.strongest import strongest_entries, take_entries, thin
+from closeknit.linalg.strongest import (
+    sample_entries,
+    sample_rows,
+    strongest_entries,
+    take_entries,
+    thin,
+)
 
 __all__ = [
     "SOLVERS",
@@ -60,6 +66,8 @@ __all__ = [
     "row_sums",
     "same_pattern",
     "same_weights",
+    "sample_entries",
+    "sample_rows",
     "strongest_entries",
     "take_entries",
     "thin",

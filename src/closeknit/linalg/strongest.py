@@ -1,4 +1,4 @@
-"""The strongest edges of each point: a sparser graph whose factor is near the whole graph's."""
+"""Few edges of each point, the strongest or a sample: graphs whose factors are near the whole's."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from closeknit import _core
-from closeknit._arrays import Integers
+from closeknit._arrays import Array, Integers
 from closeknit._threads import effective_n_jobs
-from closeknit.linalg.csr import canonical, core_graph, entry_rows
+from closeknit.linalg.csr import canonical, core_graph, entry_rows, with_data
 
 #: The factor of a graph of ten neighbours takes about a tenth of the time that one of 90 takes
 #: (benchmarks/results/factors.md).
 N_NEIGHBORS = 10
+#: What the core says of an entry that is among the strongest of its row.
+_STRONGEST = 255
 
 
 def strongest_entries(
@@ -46,13 +48,132 @@ def strongest_entries(
         return None
     keep = np.empty(weights.nnz, dtype=np.uint8)
     threads = effective_n_jobs(n_jobs)
-    alone = _core.mark_strongest(core_graph(weights), n_neighbors, keep, threads)
+    _check_mirrored(_core.mark_strongest(core_graph(weights), n_neighbors, keep, threads))
+    return np.flatnonzero(keep)
+
+
+def sample_entries(
+    weights: csr_matrix,
+    n_neighbors: int | None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> tuple[Integers, Array] | None:
+    """Draw edges whose Laplacian is, on average, that of the whole graph; None stands for all.
+
+    Each point keeps the stronger half of `n_neighbors` edges, and draws the other half among the
+    rest, with probabilities proportional to weights; what it draws carries all the weight of that
+    rest. The two ends of an edge are averaged. The strongest edges alone would lose what holds
+    groups of points together: among many copies of points, they lead from copy to copy only.
+
+    Parameters
+    ----------
+    weights : csr_matrix of shape (n_samples, n_samples)
+        Symmetric, in canonical format, and not negative.
+    n_neighbors : int or None
+        None keeps all.
+    random_state : int, default=0
+        The same number gives the same edges, on any number of threads.
+    n_jobs : int or None, default=None
+
+    Returns
+    -------
+    positions : ndarray of int of shape (n_kept,)
+        In ``weights.data``, ascending.
+    factors : ndarray of shape (n_kept,)
+        What these weights are to be multiplied by.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import sample_entries
+    >>> everyone = csr_matrix(1.0 - np.eye(9))
+    >>> positions, factors = sample_entries(everyone, 4)
+    >>> len(positions) < everyone.nnz, float(factors.sum())
+    (True, 72.0)
+    """
+    if n_neighbors is None or n_neighbors >= weights.shape[0] - 1:
+        return None
+    own, mirrored = (np.empty(weights.nnz, dtype=np.uint8) for _ in range(2))
+    share = _draw(weights, n_neighbors, 0, random_state, own, mirrored, n_jobs)
+    positions = np.flatnonzero(own | mirrored)
+    rows = np.searchsorted(weights.indptr, positions, side="right") - 1
+    values = weights.data[positions]
+    factors = _factors(own[positions], share[rows], values)
+    factors += _factors(mirrored[positions], share[weights.indices[positions]], values)
+    return positions, 0.5 * factors
+
+
+def sample_rows(
+    rows: csr_matrix, n_neighbors: int, first: int = 0, random_state: int = 0
+) -> csr_matrix:
+    """Draw from some rows of a graph as :func:`sample_entries` does, without what others draw.
+
+    Of the matrix S of all rows, (S + Sᵀ)/2 is the graph that :func:`sample_entries` draws.
+
+    Parameters
+    ----------
+    rows : csr_matrix of shape (n_rows, n_samples)
+        In canonical format, and not negative.
+    n_neighbors : int
+    first : int, default=0
+        Number of the first row in the graph.
+    random_state : int, default=0
+
+    Returns
+    -------
+    csr_matrix of shape (n_rows, n_samples)
+        Each row has the same sum as before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import sample_rows
+    >>> sample_rows(csr_matrix([[0.0, 5.0, 1.0, 1.0, 1.0, 0.0]]), 2).toarray().sum()
+    8.0
+    """
+    own = np.empty(rows.nnz, dtype=np.uint8)
+    share = _draw(rows, n_neighbors, first, random_state, own, None, 1)
+    positions = np.flatnonzero(own)
+    kept = take_entries(rows, positions, dtype=rows.dtype)
+    factors = _factors(own[positions], share[entry_rows(kept)], kept.data)
+    return with_data(kept, (factors * kept.data).astype(rows.dtype))
+
+
+def _draw(
+    weights: csr_matrix,
+    n_neighbors: int,
+    first: int,
+    random_state: int,
+    own: Array,
+    mirrored: Array | None,
+    n_jobs: int | None,
+) -> Array:
+    """Let each row draw; return the weight of what it draws once."""
+    n_drawn = (n_neighbors + 1) // 2
+    rest, counts = np.empty(weights.shape[0]), (n_neighbors - n_drawn, n_drawn)
+    graph, threads = core_graph(weights), effective_n_jobs(n_jobs)
+    _check_mirrored(
+        _core.sample_entries(graph, counts, random_state, first, own, mirrored, rest, threads)
+    )
+    return rest / n_drawn
+
+
+def _factors(drawn: Array, share: Array, values: Array) -> Array:
+    """Return what values are to be multiplied by, of which some are kept and some were drawn."""
+    factors = np.asarray(drawn * share)
+    np.divide(factors, values, out=factors, where=drawn > 0)
+    factors[drawn == _STRONGEST] = 1.0
+    return factors
+
+
+def _check_mirrored(alone: int) -> None:
     if alone >= 0:
         raise ValueError(
             f"weights must be symmetric, but row {alone} differs from column {alone}; "
             "use closeknit.graphs.symmetrize"
         )
-    return np.flatnonzero(keep)
 
 
 def take_entries(

@@ -11,15 +11,13 @@ from scipy.sparse import csr_matrix
 from closeknit import _core
 from closeknit._arrays import Array
 from closeknit._threads import effective_n_jobs
-from closeknit.linalg import ApproximateCholesky, row_sums, strongest_entries, with_data
+from closeknit.linalg import ApproximateCholesky, row_sums, sample_entries, with_data
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import AttractiveProblem
 from closeknit.minimize.steps import FixedStep, Step
 from closeknit.progress import log
 
 _SLOWER = 0.7
-#: Rows whose whole weights tell how much of all weight the kept ones carry.
-_SAMPLED_ROWS = 4096
 
 
 class MomentumRule(Direction[AttractiveProblem]):
@@ -176,10 +174,7 @@ class _SpectralMomentumDescent(MomentumDescent):
     def __post_init__(self, X: Array) -> None:
         super().__post_init__(X)
         rule, weights = self.rule, self.problem.attractive_weights(X)
-        self._edges = strongest_entries(weights, rule.n_neighbors, rule.n_jobs)
-        self._sample = np.arange(0, len(X), -(-len(X) // _SAMPLED_ROWS))
-        begin, end = weights.indptr[self._sample], weights.indptr[self._sample + 1]
-        self._sampled = np.concatenate([np.arange(b, e) for b, e in zip(begin, end, strict=True)])
+        self._sample = sample_entries(weights, rule.n_neighbors, rule.random_state, rule.n_jobs)
         self._epsilon, self._kept = rule.stiffness, self._kept_weights(X)
         self._factor = self._factorize(None)
 
@@ -196,14 +191,12 @@ class _SpectralMomentumDescent(MomentumDescent):
         return super().propose(X, direction)
 
     def _kept_weights(self, X: Array) -> csr_matrix:
-        """Return the strongest weights at X, scaled up to what all weights sum to."""
-        kept = self.problem.attractive_weights(X, self._edges)
-        if self._edges is None:
-            return kept
-        all_of_sample = float(self.problem.attractive_weights(X, self._sampled).data.sum())
-        kept_of_sample = float(kept[self._sample].sum())
-        scale = all_of_sample / kept_of_sample if kept_of_sample > 0.0 else 1.0
-        return with_data(kept, scale * kept.data)
+        """Return weights at X whose Laplacian is, on average, that of all."""
+        if self._sample is None:
+            return self.problem.attractive_weights(X)
+        positions, factors = self._sample
+        kept = self.problem.attractive_weights(X, positions)
+        return with_data(kept, factors * kept.data)
 
     def _factorize(self, like: ApproximateCholesky | None) -> ApproximateCholesky:
         """Factorise 4 times the Laplacian of the kept weights, with ε times the degrees added."""
@@ -246,12 +239,13 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
     half_life : float, default=30.0
         Iterations in which ε falls by half.
     n_neighbors : int or None, default=5
-        Weights of each point that enter the factor, the largest, scaled up to the sum of all; None
-        takes all. Which these are is decided at the start.
+        Weights that each point gives to the factor, the largest and some drawn at random in the
+        place of all others (:func:`closeknit.linalg.sample_entries`); None takes all. Which these
+        are is decided at the start.
     refresh : int or None, default=20
         Iterations after which the factor is made anew; None never does, and keeps the first ε.
     random_state : int, default=0
-        For the approximate factorisation; the same number gives the same steps.
+        Draws weights, and the approximate factor; the same number gives the same steps.
     n_jobs : int or None, default=-1
 
     Notes

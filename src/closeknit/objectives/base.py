@@ -264,7 +264,8 @@ class Objective(ABC):
         for known, attraction in self._parts:
             if known is entries:
                 return attraction
-        weights = take_entries(self.weights, entries, dtype=self.weights.dtype)
+        weights = self.attraction.weights
+        weights = take_entries(weights, entries, dtype=weights.dtype)
         attraction = replace(self.attraction, weights=weights)
         self._parts = [*self._parts[-1:], (entries, attraction)]
         return attraction
