@@ -67,6 +67,32 @@ def test_a_sample_averages_over_some_points(data, known):
     assert neighbor_recall(given, Y, 10, sample=300) == neighbor_recall(given, Y, 10)
 
 
+@pytest.mark.parametrize("sample", [None, 40])
+@pytest.mark.parametrize(
+    ("form", "metric"),
+    [
+        (np.asarray, "euclidean"),
+        (sp.csr_array, "euclidean"),
+        (pairwise_distances, "precomputed"),
+        (lambda X: find_neighbors(X, 60), "euclidean"),
+    ],
+    ids=["array", "sparse", "distances", "neighbors"],
+)
+def test_copies_count_as_one_another(form, metric, sample):
+    """Which 10 of the 29 others a map has nearest does not matter, if they are copies."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(4, 3)), 30, axis=0)
+    X[:30, 1] = 0.0
+    near = np.random.default_rng(1).normal(size=(120, 2))
+    Y = near + 100.0 * np.repeat(np.arange(4.0), 30)[:, None]
+    given = form(X)
+    assert neighbor_recall(given, Y, 10, metric=metric, sample=sample) == 1.0
+    shuffled = np.random.default_rng(2).permutation(Y)
+    value = neighbor_recall(given, shuffled, 10, metric=metric)
+    found, group = order(shuffled)[:, :10], np.repeat(np.arange(4), 30)
+    expected = np.mean(group[found] == group[:, None])
+    assert value == pytest.approx(expected, abs=1e-12)
+
+
 def test_samples_do_not_count_the_point_itself_among_duplicates():
     """Fifty copies of each point: a point is not its own neighbour, sampled or not."""
     X = np.repeat(np.arange(4.0), 50)[:, None]

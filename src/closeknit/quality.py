@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from closeknit._arrays import Integers
 from closeknit._labels import find_missing
 from closeknit._threads import chunks, effective_n_jobs, single_threaded_blas
-from closeknit.linalg import check_structure
+from closeknit.linalg import check_structure, entry_rows
 from closeknit.neighbors import (
     Neighbors,
     check_data,
@@ -48,7 +48,8 @@ def neighbor_recall(
         The data, or their neighbours if they are known: at least `n_neighbors` per point.
     embedding : array-like of shape (n_samples, n_components)
     n_neighbors : int, default=15
-        Without the point itself. Among equal distances those of smaller index are taken.
+        Without the point itself. Among equal distances those of smaller index are taken, but
+        copies of a point, at distance zero from each other, count as one another.
     metric : str or callable, default="euclidean"
         Of the data, as in :func:`closeknit.neighbors.find_neighbors`; ``"precomputed"`` if X holds
         distances. The embedding's is always Euclidean.
@@ -87,7 +88,10 @@ def neighbor_recall(
     else:
         wanted = _neighbors_of(queries, X, n_neighbors, metric, n_jobs)
     found = _neighbors_of(queries, Y, n_neighbors, "euclidean", n_jobs)
-    return _shared(wanted, found, n_samples) / wanted.size
+    copies = _copies(X, metric)
+    if copies is not None:
+        wanted, found = (_occurrences(copies[near]) for near in (wanted, found))
+    return _shared(wanted, found, n_samples * n_neighbors) / wanted.size
 
 
 def trustworthiness(
@@ -274,11 +278,50 @@ def _neighbors_of(
     return nearest_of(found.indices, found.sq_distances, n_neighbors, queries)[0]
 
 
-def _shared(wanted: Integers, found: Integers, n_samples: int) -> int:
+def _copies(X: Any, metric: Any) -> Integers | None:
+    """Return a number for each point, the same for copies, or None if there are none."""
+    if not isinstance(X, Neighbors) and metric != "precomputed":
+        return _equal_rows(X)
+    if isinstance(X, Neighbors):
+        n, (points, places) = X.n_samples, np.nonzero(X.sq_distances == 0.0)
+        others = X.indices[points, places]
+    elif sp.issparse(X):
+        n, at_zero = X.shape[0], X.data == 0.0
+        points, others = entry_rows(X)[at_zero], X.indices[at_zero]
+    else:
+        n, (points, others) = X.shape[0], np.nonzero(X == 0.0)
+    pairs = sp.coo_array((np.ones(len(points)), (points, others)), shape=(n, n))
+    count, numbers = sp.csgraph.connected_components(pairs, directed=False)
+    return numbers if count < n else None
+
+
+def _equal_rows(X: Any) -> Integers | None:
+    if sp.issparse(X):
+        ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        rows = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in ends]
+        values = np.array(rows, dtype=object)
+    else:
+        dense = np.ascontiguousarray(X + X.dtype.type(0))  # without negative zeros
+        values = dense.view(np.dtype((np.void, dense.itemsize * dense.shape[1]))).ravel()
+    distinct, numbers = np.unique(values, return_inverse=True)
+    return numbers if len(distinct) < X.shape[0] else None
+
+
+def _occurrences(near: Integers) -> Integers:
+    """Number equal entries of a row apart: the same in two rows as often as both have them."""
+    k = near.shape[1]
+    ordered, place = np.sort(near, axis=1).astype(np.int64), np.arange(k)
+    again = np.zeros(near.shape, dtype=bool)
+    again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+    began = np.maximum.accumulate(np.where(again, 0, place), axis=1)
+    return ordered * k + (place - began)
+
+
+def _shared(wanted: Integers, found: Integers, n_numbers: int) -> int:
     """How many neighbours two lists have in common, summed over rows."""
     total = 0
     for part in chunks(len(wanted), 64 * wanted.shape[1]):
-        row = np.arange(part.stop - part.start, dtype=np.int64)[:, None] * n_samples
+        row = np.arange(part.stop - part.start, dtype=np.int64)[:, None] * n_numbers
         both = np.concatenate([row + wanted[part], row + found[part]], axis=1)
         both.sort(axis=1)
         total += int(np.count_nonzero(both[:, 1:] == both[:, :-1]))
