@@ -14,8 +14,9 @@ For every set the affinities (perplexity 30) and the start (PCA) are computed on
 Up to 6,000 points, default and peers also run from two random starts, and up to 500 points, whose
 maps differ most from start to start, from eleven; rows show means over all. Columns: seconds of the
 optimisation, evaluations, KL divergence (of all pairs up to 100,000 points, else on a grid of
-accuracy 1e-3), the share of the 15 and of the 100 nearest neighbours kept (2,000 points; copies of a
-point count as one another), trustworthiness (15 neighbours, 1,000 points), the farthest point (over the median distance from the
+accuracy 1e-3), the share of the 15 and of the 100 nearest neighbours kept (2,000 points; copies of
+a point count as one another), trustworthiness (15 neighbours, 1,000 points), the farthest point
+(over the median distance from the
 middle), and squareness: the extent of the map along the diagonals over that along the axes, 1 for a
 disc and 1.41 for a square. Maps have shapes of their own; *axes* is what the axes add to it, the
 square root of the product of the squarenesses of two maps whose starts differ by a turn of 45°: 1

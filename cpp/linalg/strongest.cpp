@@ -35,12 +35,12 @@ void choose(const Csr<I, T>& weights, I begin, I end, std::int64_t k, std::uint8
     chosen[e] = weights.values[e] > least || (weights.values[e] == least && ties-- > 0);
 }
 
-// A number in [0, 1) for each row: the finaliser of MurmurHash3.
+// A number in (0, 1) for each row: the finaliser of MurmurHash3. The seed 0 is as good as others.
 double uniform(std::uint64_t row, std::uint64_t seed) {
-  std::uint64_t h = row ^ (seed * 0x9e3779b97f4a7c15U);
+  std::uint64_t h = row + (seed + 1) * 0x9e3779b97f4a7c15U;
   h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdU;
   h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53U;
-  return static_cast<double>((h ^ (h >> 33)) >> 11) * 0x1p-53;
+  return (static_cast<double>((h ^ (h >> 33)) >> 12) + 0.5) * 0x1p-52;
 }
 
 // Goes along the row in m equal strides of weight, the first of which is cut to a share: so each

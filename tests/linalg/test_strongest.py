@@ -133,11 +133,11 @@ def sampled(W, k, seed=0, n_jobs=None):
 def test_samples_are_symmetric_and_weigh_as_much(n, k, seed, ties):
     W = symmetric(n, seed, ties)
     S = sampled(W, k, seed)
-    assert abs(S - S.T).max() < 1e-12 * max(1.0, W.max())
+    assert abs(S - S.T).max() < 1e-6 * max(1.0, W.max())  # factors have single precision
     assert S.sum() == pytest.approx(W.sum())
     rows = sample_rows(W, k, random_state=seed)
     np.testing.assert_allclose(rows.sum(axis=1), W.sum(axis=1), rtol=1e-12)
-    np.testing.assert_allclose(((rows + rows.T) / 2).toarray(), S.toarray(), rtol=1e-12)
+    np.testing.assert_allclose(((rows + rows.T) / 2).toarray(), S.toarray(), rtol=1e-6)
     strongest = plain_strongest(W, k // 2) > 0.0
     assert (S.toarray()[strongest] > 0.0).all()
 
@@ -147,7 +147,7 @@ def test_samples_are_the_graph_on_average():
     W = symmetric(30, 0, density=0.7)
     draws = np.array([sampled(W, 5, seed).toarray() for seed in range(2000)])
     error = draws.std(axis=0) / np.sqrt(len(draws))
-    assert (np.abs(draws.mean(axis=0) - W.toarray()) <= 5.0 * error + 1e-12).all()
+    assert (np.abs(draws.mean(axis=0) - W.toarray()) <= 5.0 * error + 1e-6).all()
 
 
 def test_copies_stay_connected_to_the_rest():

@@ -195,16 +195,16 @@ def test_what_is_refused(options, message):
 
 
 def test_tsne_ends_at_least_as_low_as_by_momentum_and_keeps_more_neighbours():
+    """On average over two starts; the maps of either differ by as much from start to start."""
     from sklearn.datasets import load_digits
 
-    X = load_digits().data
-    models = {
-        direction: ck.TSNE(direction=direction, repulsion="grid", n_jobs=1, random_state=0).fit(X)
-        for direction in ("momentum", "spectral-momentum")
-    }
-    plain, spectral = models["momentum"], models["spectral-momentum"]
-    settled = ck.embeddings.MapSettled(plain.affinities_)
-    kept = {name: settled.neighbors_kept(emb.embedding_) for name, emb in models.items()}
+    X, kept, divergence = load_digits().data, {}, {}
+    for direction in ("momentum", "spectral-momentum"):
+        options = {"direction": direction, "repulsion": "grid", "n_jobs": 1, "random_state": 1}
+        maps = [ck.TSNE(init=init, **options).fit(X) for init in ("pca", "random")]
+        settled = ck.embeddings.MapSettled(maps[0].affinities_)
+        kept[direction] = np.mean([settled.neighbors_kept(m.embedding_) for m in maps])
+        divergence[direction] = np.mean([m.kl_divergence_ for m in maps])
+        assert max(np.abs(m.embedding_).max() for m in maps) < 500.0
     assert kept["spectral-momentum"] > kept["momentum"]
-    assert spectral.kl_divergence_ < plain.kl_divergence_ + 0.02
-    assert np.abs(spectral.embedding_).max() < 500.0
+    assert divergence["spectral-momentum"] < divergence["momentum"] + 0.02

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
@@ -57,7 +57,7 @@ def sample_entries(
     n_neighbors: int | None,
     random_state: int = 0,
     n_jobs: int | None = None,
-) -> tuple[Integers, Array] | None:
+) -> tuple[Integers, NDArray[np.float32]] | None:
     """Draw edges whose Laplacian is, on average, that of the whole graph; None stands for all.
 
     Each point keeps the stronger half of `n_neighbors` edges, and draws the other half among the
@@ -79,7 +79,7 @@ def sample_entries(
     -------
     positions : ndarray of int of shape (n_kept,)
         In ``weights.data``, ascending.
-    factors : ndarray of shape (n_kept,)
+    factors : ndarray of float32 of shape (n_kept,)
         What these weights are to be multiplied by.
 
     Examples
@@ -101,7 +101,9 @@ def sample_entries(
     values = weights.data[positions]
     factors = _factors(own[positions], share[rows], values)
     factors += _factors(mirrored[positions], share[weights.indices[positions]], values)
-    return positions, 0.5 * factors
+    # In double precision, what a row draws would weigh the same up to rounding errors, which would
+    # then decide the order of these weights in a factor.
+    return positions, (0.5 * factors).astype(np.float32)
 
 
 def sample_rows(
