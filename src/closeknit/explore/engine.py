@@ -124,11 +124,6 @@ class Engine:
         return self.builder.neighbors
 
     @property
-    def affinities(self) -> Any:
-        """A distribution per point, None before the first graph."""
-        return None if self.model is None else self.model.affinities
-
-    @property
     def sigmas(self) -> NDArray[np.float64] | None:
         """The bandwidths, None before the first graph."""
         return None if self.model is None else self.model.sigmas
@@ -308,7 +303,9 @@ class Engine:
         )
         self._fresh = False
         if at_once:
-            stop, stages = Convergence(0.0), (replace(stages[-1], max_iter=_AT_ONCE),)
+            # Without numbering the points by their place, which pays after more iterations.
+            stop = Convergence(0.0)
+            stages = (replace(stages[-1], max_iter=_AT_ONCE, prepare=None),)
             training = replace(training, direction=Momentum(n_jobs=self.builder.n_jobs))
         start = self.builder.start(model.graph) if restarted else self._scale * self.positions
         scale, self._scale = 1.0 if restarted else self._scale, 1.0
