@@ -78,7 +78,7 @@ def test_trust_agrees_with_quality_and_divergence(running):
     header, values = ask(running, "trust", kind="divergence")
     assert header["mean"] == pytest.approx(engine.frame.divergence, rel=1e-4)
     np.testing.assert_array_equal(
-        values, divergence_terms(engine.training.objective, engine.frame.positions)
+        values, divergence_terms(engine.model.training.objective, engine.frame.positions)
     )
 
 

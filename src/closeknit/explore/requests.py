@@ -109,13 +109,13 @@ def _column(session: Session, name: str) -> Answer:
 
 def _trust(session: Session, kind: str) -> Answer:
     engine = session.engine
-    Y, training, neighbors = engine.frame.positions, engine.training, engine.neighbors
-    if training is None or neighbors is None:
+    Y, model, neighbors = engine.frame.positions, engine.model, engine.neighbors
+    if model is None or neighbors is None:
         raise ValueError("the neighbours are not known yet; wait a little")
     if kind == "kept":
         values = neighbors_kept(neighbors.indices, Y, engine.builder.n_jobs)
     elif kind == "divergence":
-        values = divergence_terms(training.objective, Y)
+        values = divergence_terms(model.training.objective, Y)
     elif session.pin is None:
         raise ValueError("pin a map first; then colours can show what has changed since")
     else:
