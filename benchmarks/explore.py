@@ -199,7 +199,7 @@ def measure(n: int, most: float | None, browser: bool) -> str:
         moved = []
         for level in LEVELS:
             moved.append(viewer.slider_to_frame(level))
-            viewer.watch(max(2.0, 4 * moved[-1]))  # a map that moves as it did before
+            viewer.watch(min(10.0, 2.0 + 4.0 * moved[-1]))  # a map that moves as it did before
         page = "–"
         if browser:
             # The page alone, while the client only keeps the map moving.

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.exceptions import CloseknitWarning
+from closeknit.exceptions import CloseknitError, CloseknitWarning
 from closeknit.explore.building import Builder, Model, OutdatedError, neighbors_for
 from closeknit.explore.frames import Frame
 from closeknit.explore.leg import Leg, training_of, without_factor
@@ -236,7 +236,8 @@ class Engine:
             pass
         except Exception as error:
             failed = True
-            self.error = f"{type(error).__name__}: {error}"
+            known = isinstance(error, ValueError | CloseknitError)  # whose words are for users
+            self.error = str(error) if known else f"{type(error).__name__}: {error}"
             self._say("failed")
         finally:
             with self._wake:
