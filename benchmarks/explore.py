@@ -4,6 +4,7 @@ A server in a process of its own, and a client that takes frames as a page does,
 
     python benchmarks/explore.py                    # 10,000 and 70,000 points
     python benchmarks/explore.py 1000000            # a million; minutes, and several GiB
+    python benchmarks/explore.py 70000 --browser    # and how many frames Chromium draws
     python benchmarks/explore.py 70000 --legs       # from slider to map, leg by leg, no server
 
 The data are clusters of rank 8 in 50 dimensions, as in finished.py. A page also draws:
@@ -15,13 +16,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import multiprocessing
+import os
 import shutil
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,15 +31,14 @@ import numpy as np
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from closeknit import TSNE, EntropicAffinities
+from closeknit import TSNE
 from closeknit.explore import Parameters, open_data
-from closeknit.explore.building import Builder
 from closeknit.explore.frames import pack, unpack
 from closeknit.explore.server import serving
-from closeknit.graphs import MutualNeighbors, symmetrize
-from closeknit.minimize import Momentum
 
 WATCHED = 8.0  # seconds over which frames are counted
+PERPLEXITY, LEVELS = 30.0, (36.0, 27.0, 42.0, 30.0, 45.0, 24.0)  # the first, and those set later
+MOST_PAIRED = 200_000  # as in the explorer: beyond, graphs are not made from known pairs
 
 
 def clusters(n: int) -> Any:
@@ -57,10 +56,10 @@ def clusters(n: int) -> Any:
     return X, y
 
 
-def serve(n: int, most: float, connection: Any) -> None:
+def serve(n: int, most: float | None, connection: Any) -> None:
     """Serve a session until the other end says so."""
     X, y = clusters(n)
-    session = open_data(X, y, max_perplexity=most, parameters=Parameters(perplexity=most / 2))
+    session = open_data(X, y, max_perplexity=most, parameters=Parameters(perplexity=PERPLEXITY))
     with serving(session) as address:
         connection.send(address)
         connection.recv()
@@ -98,6 +97,8 @@ class Viewer:
         header = unpack(message)[0]
         if header["type"] == "state":
             self.stage = header["stage"]
+            if self.stage == "failed":
+                raise RuntimeError(header["error"])
         if header["type"] == "frame":
             self.socket.send(pack({"type": "ack", "frame": header["frame"]}))
             self.sizes.append(len(message))
@@ -144,12 +145,12 @@ class Viewer:
             while True:
                 self.receive()
 
-    def watch(self) -> tuple[float, float]:
+    def watch(self, duration: float = WATCHED) -> tuple[float, float]:
         """Frames, and iterations, per second."""
         self.ask(type="play")
         first = self.next_frame()["iteration"]
         begun, frames, last = time.perf_counter(), 0, first
-        while time.perf_counter() - begun < WATCHED:
+        while time.perf_counter() - begun < duration:
             last = self.next_frame()["iteration"]
             frames += 1
         seconds = time.perf_counter() - begun
@@ -179,75 +180,87 @@ def drawn(address: str) -> float:
     return len(frames) / WATCHED
 
 
-def measure(n: int, most: float, browser: bool) -> str:
-    here, there = multiprocessing.get_context("spawn").Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=serve, args=(n, most, there))
+def measure(n: int, most: float | None, browser: bool) -> str:
+    """A row of the table: a server in another process, and a client here."""
+    spawn = multiprocessing.get_context("spawn")
+    here, there = spawn.Pipe()
+    process = spawn.Process(target=serve, args=(n, most, there))
     process.start()
-    address = here.recv()
-    begun = time.perf_counter()
-    viewer = Viewer(address)
-    viewer.until_running()
-    ready = time.perf_counter() - begun
-    frames, iterations = viewer.watch()
-    size = max(viewer.sizes[-20:])
-    row = [f"{n:,}", f"{most:g}", f"{ready:.1f}"]
-    levels = [most / 2 * factor for factor in (1.2, 0.9, 1.4, 1.0)]
-    sigma = min(viewer.sigma_answer(level) for level in levels)
-    moved = min(viewer.slider_to_frame(level) for level in levels)
-    viewer.ask(type="play")
-    if browser:
-        # The page alone, while the client only keeps the map moving.
-        threading.Thread(target=viewer.watch_on, daemon=True).start()
-        page = f"{drawn(address):.1f}"
-    else:
+    try:
+        address = here.recv()
+        begun = time.perf_counter()
+        viewer = Viewer(address)
+        viewer.until_running()
+        ready = time.perf_counter() - begun
+        viewer.watch(WATCHED / 4)
+        frames, iterations = viewer.watch()
+        size = int(np.median(viewer.sizes[-20:]))
+        sigma = [viewer.sigma_answer(level) for level in LEVELS]
+        moved = []
+        for level in LEVELS:
+            moved.append(viewer.slider_to_frame(level))
+            viewer.watch(min(10.0, 2.0 + 4.0 * moved[-1]))  # a map that moves as it did before
         page = "–"
-    here.send("enough")
-    memory = here.recv()
-    process.join()
-    row += [f"{1000 * sigma:.0f} ms", f"{moved:.2f} s", f"{frames:.1f}", f"{iterations:.1f}", page]
+        if browser:
+            # The page alone, while the client only keeps the map moving.
+            threading.Thread(target=viewer.watch_on, daemon=True).start()
+            page = f"{drawn(address):.1f}"
+        here.send("enough")
+        memory = here.recv()
+        process.join()
+    finally:
+        process.kill()
+    row = [f"{n:,}", f"{ready:.1f} s", f"{1000 * np.median(sigma):.0f} ms"]
+    row += [f"{np.median(moved):.2f} s ({min(moved):.2f} to {max(moved):.2f})"]
+    row += [f"{frames:.1f}", f"{iterations:.1f}", page]
     row += [f"{size / 2**10:,.0f} KiB", f"{memory:.2f} GiB"]
     return f"| {' | '.join(row)} |"
 
 
-def legs(n: int, most: float) -> str:
-    """Seconds of processors for each leg from a new perplexity to the first iteration."""
-    X, _ = clusters(n)
-    k = math.ceil(3 * most)
-    builder = Builder(X, k)
-    builder.search()
-    pairs = MutualNeighbors.of(builder.neighbors)
-    perplexity = 0.7 * most
-    estimator = TSNE(
-        perplexity=perplexity, n_neighbors=math.ceil(3 * perplexity), neighbors=builder.neighbors
-    )
+def legs(n: int, most: float | None) -> str:
+    """Seconds of processors for each leg from a new perplexity to the first map moved by it."""
+    X, y = clusters(n)
+    session = open_data(X, y, max_perplexity=most, parameters=Parameters(perplexity=PERPLEXITY))
+    engine, builder = session.engine, session.engine.builder
+    engine.start()
+    engine.step(130)
+    engine.wait(lambda: engine.frame.iteration == 130, timeout=3600.0)
+    while n <= MOST_PAIRED and builder._pairs is None:
+        time.sleep(0.1)
     spent: dict[str, list[float]] = {}
 
-    def leg(name: str, act: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    def leg(name: str, act: Callable[..., Any], *given: Any) -> Any:
         begun = time.process_time()
-        found = act(*given, **options)
+        found = act(*given)
         spent.setdefault(name, []).append(time.process_time() - begun)
         return found
 
-    names = ("perplexity", "n_neighbors", "neighbors")
-    affinities = EntropicAffinities(**{name: getattr(estimator, name) for name in names})
-    start = np.random.default_rng(0).normal(scale=20.0, size=(n, 2))
-    for _ in range(3):
-        leg("bandwidths alone", builder.sigmas_at, perplexity)
-        P = leg("affinities", affinities.fit, X).affinities_
-        leg("graph, rows sorted and merged", symmetrize, P)
-        W = leg("graph, from known pairs", pairs.symmetrize, P.data.reshape(n, -1))
-        training = leg("objective", estimator.training, W, X)
-        plain = replace(training, direction=Momentum())
-        leg("first iteration", plain.run, start, callback=lambda state: True)
-    return "\n".join(f"| {name} | {min(times):.3f} |" for name, times in spent.items())
+    def until_moved(perplexity: float) -> None:
+        engine.set(Parameters(perplexity=perplexity))
+        count = engine.frame.iteration
+        engine.step()
+        engine.wait(lambda: engine.frame.iteration > count, timeout=600.0)
+
+    for level in LEVELS:
+        leg("all, to the first map", until_moved, level)
+        rows = leg("bandwidths and affinities", builder._solve, level).affinities
+        if builder._pairs is not None:
+            leg("graph", builder._pairs.symmetrize, rows)
+        graph, Y = engine.model.graph, engine.positions
+        at = leg("objective", TSNE(perplexity=level).training, graph).objective.at(1.0)
+        leg("evaluation, the first", at.value_and_gradient, Y)
+        leg("evaluation, the next", at.value_and_gradient, Y)
+    engine.stop()
+    return "\n".join(
+        f"| {name} | {np.median(times):.3f} | {min(times):.3f} |" for name, times in spent.items()
+    )
 
 
 HEADINGS = (
     "points",
-    "largest perplexity",
-    "seconds to the first moved map, search included",
+    "to the first moved map, search included",
     "slider to bandwidths",
-    "slider to map",
+    "slider to map: median (least to most)",
     "frames per second",
     "iterations per second",
     "drawn per second",
@@ -259,13 +272,14 @@ HEADINGS = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 70_000])
-    parser.add_argument("--max-perplexity", type=float, default=60.0)
+    parser.add_argument("--max-perplexity", type=float, help="default: what the explorer offers")
     parser.add_argument("--browser", action="store_true")
     parser.add_argument("--legs", action="store_true")
     options = parser.parse_args()
+    print(f"load: {os.getloadavg()[0]:.1f}", flush=True)
     if options.legs:
         for n in options.sizes:
-            print(f"| {n:,} points | seconds of processors |\n| --- | --- |", flush=True)
+            print(f"| {n:,} points | seconds of processors, median | least |\n| --- | --- | --- |")
             print(legs(n, options.max_perplexity), flush=True)
         return
     print(f"| {' | '.join(HEADINGS)} |\n|{' --- |' * len(HEADINGS)}", flush=True)

@@ -1,6 +1,8 @@
 #include "graphs/mutual.h"
 
+#include <algorithm>
 #include <stdexcept>
+#include <vector>
 
 #include "common/threads.h"
 
@@ -9,20 +11,29 @@ namespace {
 
 constexpr std::int64_t ROWS_PER_TASK = 2048;
 // Pairs ahead for which the other point's affinity is fetched: it may be anywhere in memory.
-constexpr std::int32_t AHEAD = 16;
+constexpr std::int32_t AHEAD = 32;
 
-std::int64_t lower(std::uint32_t ranks) { return ranks & 0xffffu; }
-std::int64_t upper(std::uint32_t ranks) { return ranks >> 16; }
+// Both as 32 bits and without branches, so that loops over them are vectorised: which ranks are
+// small is as good as random.
+std::uint32_t lower(std::uint32_t ranks) { return ranks & 0xffffu; }
+std::uint32_t upper(std::uint32_t ranks) { return ranks >> 16; }
+std::uint32_t as_rank(std::int64_t k) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(k, 0, 0xffff));
+}
+bool either_below(std::uint32_t ranks, std::uint32_t k) {
+  return (lower(ranks) < k) | (upper(ranks) < k);
+}
 
 }  // namespace
 
 void mutual_counts(const MutualPattern& pattern, std::int64_t k, std::int32_t* counts,
                    ThreadPool& pool) {
+  const std::uint32_t most = as_rank(k);
   parallel_chunks(pool, pattern.n_rows, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       std::int32_t count = 0;
       for (std::int32_t i = pattern.indptr[row]; i < pattern.indptr[row + 1]; ++i)
-        count += lower(pattern.ranks[i]) < k || upper(pattern.ranks[i]) < k;
+        count += either_below(pattern.ranks[i], most);
       counts[row] = count;
     }
   });
@@ -31,26 +42,34 @@ void mutual_counts(const MutualPattern& pattern, std::int64_t k, std::int32_t* c
 void mutual_mean(const MutualPattern& pattern, const double* affinities, std::int64_t k,
                  const std::int32_t* indptr, std::int32_t* indices, double* data,
                  ThreadPool& pool) {
-  const auto affinity_of = [&](std::int32_t i) {
-    return affinities + pattern.indices[i] * k + upper(pattern.ranks[i]);
-  };
+  const std::uint32_t most = as_rank(k);
   parallel_chunks(pool, pattern.n_rows, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    const std::int32_t last = pattern.indptr[end];
+    std::vector<std::int32_t> kept;  // a row's pairs
     for (std::int64_t row = begin; row < end; ++row) {
-      const double* own = affinities + row * k;
-      std::int32_t at = indptr[row];
-      const std::int32_t stop = indptr[row + 1];
-      for (std::int32_t i = pattern.indptr[row]; i < pattern.indptr[row + 1]; ++i) {
-        if (i + AHEAD < last && upper(pattern.ranks[i + AHEAD]) < k)
-          __builtin_prefetch(affinity_of(i + AHEAD));
-        const std::int64_t there = lower(pattern.ranks[i]), back = upper(pattern.ranks[i]);
-        if (there >= k && back >= k) continue;
-        if (at == stop) throw std::invalid_argument("indptr is not that of the pairs");
-        const double sum = (there < k ? own[there] : 0.0) + (back < k ? *affinity_of(i) : 0.0);
-        indices[at] = pattern.indices[i];
-        data[at++] = 0.5 * sum;
+      const std::int32_t first = pattern.indptr[row], size = pattern.indptr[row + 1] - first;
+      kept.resize(size + 1);
+      std::int32_t count = 0;
+      for (std::int32_t i = first; i < first + size; ++i) {
+        kept[count] = i;
+        count += either_below(pattern.ranks[i], most);
       }
-      if (at != stop) throw std::invalid_argument("indptr is not that of the pairs");
+      if (count != indptr[row + 1] - indptr[row])
+        throw std::invalid_argument("indptr is not that of the pairs");
+      const double* own = affinities + row * k;
+      const auto affinity_of = [&](std::int32_t i) {
+        const std::uint32_t back = upper(pattern.ranks[i]);
+        return back < most ? affinities + pattern.indices[i] * k + back : own;
+      };
+      std::int32_t* ends = indices + indptr[row];
+      double* means = data + indptr[row];
+      for (std::int32_t j = 0; j < count; ++j) {
+        const std::int32_t i = kept[j];
+        if (j + AHEAD < count) __builtin_prefetch(affinity_of(kept[j + AHEAD]));
+        const std::uint32_t there = lower(pattern.ranks[i]), back = upper(pattern.ranks[i]);
+        const double forth = own[there < most ? there : 0], returned = *affinity_of(i);
+        ends[j] = pattern.indices[i];
+        means[j] = 0.5 * ((there < most ? forth : 0.0) + (back < most ? returned : 0.0));
+      }
     }
   });
 }

@@ -88,12 +88,14 @@ export class App {
     if (before?.level !== state.level) {
       this.selected = null;
       this.found = null;
+      this.panel.point.replaceChildren();
       this.chart.set([]);
-      this.quietly(async () => this.chart.set((await this.client.ask("history")).header.rows));
+      this.loadHistory();
       this.quietly(() => this.loadSelection());
       this.colors.refresh();
     } else if (state.stage !== before?.stage && state.stage !== "running") {
       this.colors.refresh(true);
+      if (state.stage !== "building the graph") this.loadHistory(); // with what came between frames
     }
     const pin = JSON.stringify(state.pinned);
     if (pin !== JSON.stringify(before?.pinned ?? null)) this.quietly(() => this.showPinned());
@@ -295,6 +297,10 @@ export class App {
       const { header } = await this.client.ask("select", {}, bits(selected));
       showSelection(this.panel.selection, header);
     });
+  }
+
+  private loadHistory(): void {
+    this.quietly(async () => this.chart.set((await this.client.ask("history")).header.rows));
   }
 
   private async loadSelection(): Promise<void> {

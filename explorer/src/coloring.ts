@@ -9,13 +9,17 @@ const PLAIN: Scheme = { palette: ["#0072B2"], missing: "#C8C8C8", ramp: [0, 1], 
 // Numbers run along viridis but for the end that would vanish in the ground.
 const RAMPS: Record<string, [number, number]> = { light: [0, 0.94], dark: [0.2, 1] };
 const FAINT: Record<string, number> = { light: 40, dark: 70 };
-const TRUST_EVERY = 1500; // milliseconds between two looks at which parts to believe
+// Milliseconds between two looks at which parts to believe, and in units of what one takes: of many
+// points it is seconds, in which the map would stand still.
+const TRUST_EVERY = 1500;
+const TRUST_COST = 5;
 
 export class Colors {
   current: Coloring = { by: "", names: null, values: null };
   private schemes: Record<string, Scheme> = {};
   private theme = "light";
-  private refreshed = 0;
+  private refreshed = 0; // when values came last
+  private cost = 0; // milliseconds that they took
 
   constructor(
     private client: Client,
@@ -52,13 +56,12 @@ export class Colors {
   /** Ask for the values again; `only` those that change while the map moves. */
   refresh(only = false): void {
     if (only && !this.by.startsWith("trust:") && this.by !== "sigma") return;
-    this.refreshed = performance.now();
     this.fetch(this.by);
   }
 
   /** The map has moved: what depends on it is asked for again, now and then. */
   moved(): void {
-    const due = performance.now() - this.refreshed > TRUST_EVERY;
+    const due = performance.now() - this.refreshed > Math.max(TRUST_EVERY, TRUST_COST * this.cost);
     if (due && this.by.startsWith("trust:")) this.refresh(true);
   }
 
@@ -85,11 +88,15 @@ export class Colors {
 
   private fetch = latest(async (by: string) => {
     let found: Coloring = { by, names: null, values: null };
+    const begun = performance.now();
+    this.refreshed = Infinity; // not again before these are here
     try {
       if (by) found = await this.ask(by);
     } catch (error) {
       this.failed((error as Error).message);
     }
+    this.refreshed = performance.now();
+    this.cost = this.refreshed - begun;
     if (this.by === by) this.show(found);
   });
 

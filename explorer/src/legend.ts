@@ -3,6 +3,14 @@
 import { css, extended, rangeOf, viridis, type Coloring, type Scheme } from "./colors";
 import { h, replace, shown } from "./dom";
 
+// What numbers mean that are no columns of the data.
+const MEANINGS: Record<string, string> = {
+  sigma: "How far away the neighbours of each point are, in the data’s own unit.",
+  "trust:kept": "Of each point’s 15 nearest neighbours, how many are nearest on the map. Where few are, do not believe its place.",
+  "trust:divergence": "What each point adds to the divergence, in nats. Where it is much, the map distorts the neighbourhood.",
+  "trust:changed": "Of each point’s 15 nearest neighbours on one map, how many are not so on the other.",
+};
+
 export function showLegend(
   parent: HTMLElement,
   coloring: Coloring,
@@ -27,12 +35,20 @@ export function showLegend(
       more && h("p", { className: "ck-hint" }, more),
     );
   } else {
-    const [low, high] = rangeOf(values as Float32Array);
+    const numbers = values as Float32Array;
+    const share = coloring.by === "trust:kept" || coloring.by === "trust:changed";
+    const [low, high] = rangeOf(numbers).map((end) => (share ? `${shown(100 * end, 3)} %` : shown(end)));
     const bar = h("div", { className: "ck-bar", role: "img" });
-    bar.setAttribute("aria-label", `Colours from ${shown(low)} to ${shown(high)}`);
+    bar.setAttribute("aria-label", `Colours from ${low} to ${high}`);
     const stops = Array.from({ length: 9 }, (_, i) => css(viridis(i / 8, ramp)));
     bar.style.backgroundImage = `linear-gradient(90deg, ${stops.join(", ")})`;
-    const ends = h("div", { className: "ck-ends" }, h("span", {}, shown(low)), h("span", {}, shown(high)));
-    replace(parent, bar, ends);
+    const without = numbers.reduce((count, value) => count + (Number.isNaN(value) ? 1 : 0), 0);
+    const hints = [MEANINGS[coloring.by], without > 0 && `${shown(without)} points have no value; they are grey.`];
+    replace(
+      parent,
+      bar,
+      h("div", { className: "ck-ends" }, h("span", {}, low), h("span", {}, high)),
+      ...hints.map((text) => text && h("p", { className: "ck-hint" }, text)),
+    );
   }
 }

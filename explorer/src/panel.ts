@@ -323,13 +323,8 @@ function statusOf(state: Header): string {
   const points = `${shown(state.n_points)} points`;
   const share = state.progress ? ` (${Math.round(100 * state.progress)} %)` : "";
   const words: Record<string, string> = {
-    waiting: "waiting",
     "searching for neighbours": `searching for neighbours${share}`,
-    "building the graph": "building the graph",
     running: "optimising",
-    paused: "paused",
-    settled: "settled",
-    failed: `failed: ${state.error}`,
   };
   return `${points}, ${words[state.stage] ?? state.stage}`;
 }

@@ -19,7 +19,7 @@ export function showSelection(parent: HTMLElement, header: Header): void {
     parent,
     h("h3", {}, "What sets them apart"),
     summary(header.summary),
-    h("h3", {}, header.rows.length < header.count ? `The first ${header.rows.length} rows` : "Rows"),
+    h("h3", {}, header.rows.length < header.count ? `The first ${header.rows.length} rows of ${shown(header.count)}` : `${header.count} rows`),
     rows(header.columns, header.rows),
   );
 }
@@ -36,8 +36,8 @@ function summary(lines: Line[]): HTMLElement {
 }
 
 function rows(columns: string[], content: string[][]): HTMLElement {
-  const head = h("tr", {}, ...columns.map((text) => h("th", { scope: "col" }, text)));
-  const body = content.map((row) => h("tr", {}, ...row.map((text) => h("td", {}, text))));
+  const head = h("tr", {}, ...columns.map((text) => h("th", { scope: "col", title: text }, text)));
+  const body = content.map((row) => h("tr", {}, ...row.map((text) => h("td", { title: text }, text))));
   return scrolling("Selected rows", h("table", {}, h("thead", {}, head), h("tbody", {}, ...body)));
 }
 

@@ -2,7 +2,8 @@
 
 import { Camera } from "./camera";
 import { h } from "./dom";
-import { inside, nearest, pointAt, type Positions } from "./positions";
+import { drawMarks, rectangle, type Lines, type Marks, type Place } from "./overlay";
+import { inside, nearest, type Positions } from "./positions";
 import { makeRenderer, pointSize, type Renderer } from "./renderer";
 
 export type Mode = "pan" | "lasso" | "box";
@@ -12,12 +13,6 @@ export interface ViewEvents {
   onPick(index: number): void;
   onSelect(selected: Uint8Array, add: boolean): void;
   onKey(key: string): boolean;
-}
-
-interface Lines {
-  from: number;
-  to: Uint32Array;
-  affinities: number[];
 }
 
 const REACH = 14; // pixels around a pointer in which a point is meant
@@ -30,13 +25,8 @@ export class MapView {
   mode: Mode = "pan";
   private renderer: Renderer;
   private overlay: HTMLCanvasElement;
-  private lines: Lines | null = null;
-  private marked = -1;
-  private found: Uint32Array | null = null;
-  private outline: [number, number][] = [];
-  private cursor: [number, number] | null = null;
-  private corner: [number, number] | null = null;
-  private pointers = new Map<number, [number, number]>();
+  private marks: Marks = { lines: null, found: null, marked: -1, outline: [], cursor: null, corner: null };
+  private pointers = new Map<number, Place>();
   private dragged = 0;
   private drawing = false;
   private began = 0;
@@ -73,8 +63,7 @@ export class MapView {
     this.positions = positions;
     this.renderer.setPositions(positions);
     if (others) {
-      this.lines = this.found = null;
-      this.marked = -1;
+      Object.assign(this.marks, { lines: null, found: null, marked: -1 });
       this.camera.follows = true;
     }
     if (this.camera.follows && (others || calm.matches)) this.camera.fit(positions.box);
@@ -88,19 +77,19 @@ export class MapView {
   }
 
   setLines(lines: Lines | null): void {
-    this.lines = lines;
+    this.marks.lines = lines;
     this.redraw();
   }
 
   mark(index: number): void {
-    if (this.marked !== index) {
-      this.marked = index;
+    if (this.marks.marked !== index) {
+      this.marks.marked = index;
       this.redraw();
     }
   }
 
   setFound(found: Uint32Array | null): void {
-    this.found = found;
+    this.marks.found = found;
     this.redraw();
   }
 
@@ -112,13 +101,9 @@ export class MapView {
 
   setMode(mode: Mode): void {
     this.mode = mode;
-    this.cursor = this.corner = null;
+    this.marks.cursor = this.marks.corner = null;
     this.overlay.style.cursor = mode === "pan" ? "grab" : "crosshair";
     this.redraw();
-  }
-
-  focus(): void {
-    this.overlay.focus();
   }
 
   dispose(): void {
@@ -141,7 +126,7 @@ export class MapView {
     const arrived = !this.camera.follows || this.camera.fit(positions.box, this.easing());
     this.fitScale = this.scaleToFit(positions);
     this.renderer.draw(this.camera, share, pointSize(positions.count, this.camera, this.fitScale));
-    this.drawOverlay(positions);
+    drawMarks(this.overlay, this.camera, positions, this.marks);
     const drawn = this.onDrawn;
     this.onDrawn = null;
     drawn?.();
@@ -159,40 +144,6 @@ export class MapView {
   private scaleToFit({ box }: Positions): number {
     const [w, hgt] = [box.high[0] - box.low[0] || 1, box.high[1] - box.low[1] || 1];
     return 0.92 * Math.min(this.camera.width / w, this.camera.height / hgt);
-  }
-
-  private drawOverlay(positions: Positions): void {
-    const context = this.overlay.getContext("2d")!;
-    const ratio = this.overlay.width / this.camera.width;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, this.camera.width, this.camera.height);
-    const style = getComputedStyle(this.element);
-    const ink = style.getPropertyValue("--ck-ink");
-    const accent = style.getPropertyValue("--ck-accent");
-    const at = (index: number) => this.camera.toScreen(...pointAt(positions, index));
-    if (this.lines && this.lines.from < positions.count) {
-      const start = at(this.lines.from);
-      const most = Math.max(...this.lines.affinities, 1e-12);
-      context.strokeStyle = accent;
-      this.lines.to.forEach((to, i) => {
-        const share = this.lines!.affinities[i] / most;
-        context.globalAlpha = 0.15 + 0.75 * share;
-        context.lineWidth = 0.5 + 2 * share;
-        context.beginPath();
-        context.moveTo(...start);
-        context.lineTo(...at(to));
-        context.stroke();
-      });
-      context.globalAlpha = 1;
-      ring(context, start, 6, accent);
-    }
-    this.found?.forEach((index) => index < positions.count && ring(context, at(index), 5, ink));
-    if (this.marked >= 0 && this.marked < positions.count) ring(context, at(this.marked), 7, ink);
-    if (this.outline.length > 1) outline(context, this.outline, accent);
-    if (this.cursor) {
-      cross(context, this.cursor, accent);
-      if (this.corner) outline(context, rectangle(this.corner, this.cursor), accent);
-    }
   }
 
   private resize(): void {
@@ -227,7 +178,7 @@ export class MapView {
     on("wheel", (event) => this.wheel(event), { passive: false });
   }
 
-  private place(event: MouseEvent): [number, number] {
+  private place(event: MouseEvent): Place {
     const box = this.overlay.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   }
@@ -241,7 +192,7 @@ export class MapView {
     this.overlay.setPointerCapture(event.pointerId);
     this.pointers.set(event.pointerId, this.place(event));
     this.dragged = 0;
-    this.outline = this.selecting(event) && this.pointers.size === 1 ? [this.place(event)] : [];
+    this.marks.outline = this.selecting(event) && this.pointers.size === 1 ? [this.place(event)] : [];
   }
 
   private move(event: PointerEvent): void {
@@ -253,9 +204,9 @@ export class MapView {
     }
     const [dx, dy] = [here[0] - last[0], here[1] - last[1]];
     this.dragged += Math.abs(dx) + Math.abs(dy);
-    if (this.outline.length) {
-      if (this.mode === "box") this.outline = rectangle(this.outline[0], here);
-      else this.outline.push(here);
+    if (this.marks.outline.length) {
+      if (this.mode === "box") this.marks.outline = rectangle(this.marks.outline[0], here);
+      else this.marks.outline.push(here);
     } else if (this.pointers.size === 2) {
       this.pinch(event.pointerId, here);
     } else {
@@ -265,18 +216,18 @@ export class MapView {
     this.redraw();
   }
 
-  private pinch(moved: number, here: [number, number]): void {
+  private pinch(moved: number, here: Place): void {
     const [other] = [...this.pointers].filter(([id]) => id !== moved).map(([, place]) => place);
     const last = this.pointers.get(moved)!;
-    const length = (a: [number, number]) => Math.hypot(a[0] - other[0], a[1] - other[1]) || 1;
+    const length = (a: Place) => Math.hypot(a[0] - other[0], a[1] - other[1]) || 1;
     this.camera.zoom(length(here) / length(last), (here[0] + other[0]) / 2, (here[1] + other[1]) / 2);
   }
 
   private release(event: PointerEvent): void {
     const place = this.place(event);
     this.pointers.delete(event.pointerId);
-    const polygon = this.outline;
-    this.outline = [];
+    const polygon = this.marks.outline;
+    this.marks.outline = [];
     if (this.dragged < 4) {
       this.events.onPick(this.pick(place));
     } else if (polygon.length > 2) {
@@ -285,18 +236,18 @@ export class MapView {
     this.redraw();
   }
 
-  private select(polygon: [number, number][], add: boolean): void {
+  private select(polygon: Place[], add: boolean): void {
     if (!this.positions) return;
     const corners = polygon.map(([x, y]) => this.camera.toMap(x, y));
     this.events.onSelect(inside(this.positions, corners), add);
   }
 
-  private pick([x, y]: [number, number]): number {
+  private pick([x, y]: Place): number {
     if (!this.positions) return -1;
     return nearest(this.positions, ...this.camera.toMap(x, y), REACH / this.camera.scale);
   }
 
-  private hover(place: [number, number]): void {
+  private hover(place: Place): void {
     this.events.onHover(this.pick(place), ...place);
   }
 
@@ -307,7 +258,7 @@ export class MapView {
   }
 
   private key(event: KeyboardEvent): void {
-    const arrows: Record<string, [number, number]> = {
+    const arrows: Record<string, Place> = {
       ArrowLeft: [-1, 0],
       ArrowRight: [1, 0],
       ArrowUp: [0, -1],
@@ -325,69 +276,29 @@ export class MapView {
     } else if (event.key === "+" || event.key === "=") this.camera.zoom(1.25);
     else if (event.key === "-") this.camera.zoom(0.8);
     else if (event.key === "f" || event.key === "0") this.fit();
-    else if (event.key === "Escape" && this.corner) this.corner = null;
+    else if (event.key === "Escape" && this.marks.corner) this.marks.corner = null;
     else if (!this.events.onKey(event.key)) return;
     event.preventDefault();
     this.redraw();
   }
 
   /** Move the cross with which keys draw a box. */
-  private steer([dx, dy]: [number, number], step: number): void {
-    const [x, y] = this.cursor ?? [this.camera.width / 2, this.camera.height / 2];
-    this.cursor = [
+  private steer([dx, dy]: Place, step: number): void {
+    const [x, y] = this.marks.cursor ?? [this.camera.width / 2, this.camera.height / 2];
+    this.marks.cursor = [
       Math.min(Math.max(x + step * dx, 0), this.camera.width),
       Math.min(Math.max(y + step * dy, 0), this.camera.height),
     ];
-    this.hover(this.cursor);
+    this.hover(this.marks.cursor);
   }
 
   private setCorner(add: boolean): void {
-    this.cursor ??= [this.camera.width / 2, this.camera.height / 2];
-    if (!this.corner) {
-      this.corner = this.cursor;
+    this.marks.cursor ??= [this.camera.width / 2, this.camera.height / 2];
+    if (!this.marks.corner) {
+      this.marks.corner = this.marks.cursor;
       return;
     }
-    this.select(rectangle(this.corner, this.cursor), add);
-    this.corner = null;
+    this.select(rectangle(this.marks.corner, this.marks.cursor), add);
+    this.marks.corner = null;
   }
-}
-
-function rectangle([x, y]: [number, number], [u, v]: [number, number]): [number, number][] {
-  return [
-    [x, y],
-    [u, y],
-    [u, v],
-    [x, v],
-  ];
-}
-
-function ring(c: CanvasRenderingContext2D, [x, y]: [number, number], r: number, color: string): void {
-  c.strokeStyle = color;
-  c.lineWidth = 1.5;
-  c.beginPath();
-  c.arc(x, y, r, 0, 2 * Math.PI);
-  c.stroke();
-}
-
-function cross(c: CanvasRenderingContext2D, [x, y]: [number, number], color: string): void {
-  c.strokeStyle = color;
-  c.lineWidth = 1.5;
-  c.beginPath();
-  c.moveTo(x - 9, y);
-  c.lineTo(x + 9, y);
-  c.moveTo(x, y - 9);
-  c.lineTo(x, y + 9);
-  c.stroke();
-}
-
-function outline(c: CanvasRenderingContext2D, polygon: [number, number][], color: string): void {
-  c.strokeStyle = c.fillStyle = color;
-  c.lineWidth = 1.5;
-  c.beginPath();
-  polygon.forEach((place, i) => (i ? c.lineTo(...place) : c.moveTo(...place)));
-  c.closePath();
-  c.globalAlpha = 0.12;
-  c.fill();
-  c.globalAlpha = 1;
-  c.stroke();
 }

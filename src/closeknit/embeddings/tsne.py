@@ -19,6 +19,8 @@ from closeknit.objectives import Objective
 #: Share of each point's edges that attract while λ is small. With fewer edges an iteration costs
 #: less, and maps of MNIST, 20 newsgroups and flow cytometry keep as many neighbours or more.
 _EARLY_EDGES = 0.25
+#: Iterations in which the time to number the points by their place is not made up for.
+_FEW_ITERATIONS = 10
 
 
 @understands(ELSEWHERE)
@@ -183,9 +185,8 @@ class TSNE(NormalizedEmbedding):
             return super()._make_schedule(objective, direction)
         stages = _stages(self.exaggeration, direction.exaggeration)
         early = partial(objective.renumber, edges=1.0 if direction.monotone else _EARLY_EDGES)
-        return Schedule.exaggerated(
-            stages, float(self.lam), self.max_iter, objective.renumber, early
-        )
+        last = objective.renumber if stages or self.max_iter > _FEW_ITERATIONS else None
+        return Schedule.exaggerated(stages, float(self.lam), self.max_iter, last, early)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

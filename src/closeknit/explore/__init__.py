@@ -3,14 +3,15 @@
 ::
 
     explore(X, labels)          a page in a script, a widget in a notebook
-      └─ Session                points, selection, labels, undo (session.py, columns.py, exports.py)
+      └─ Session                points, selection, labels, undo (session.py, columns.py)
            └─ Engine            parameters in, frames out, in a thread (engine.py, leg.py, trust.py)
                 └─ Builder      from parameters to what is minimised (building.py)
       └─ Channel                one viewer: requests and frames (requests.py, frames.py)
            ├─ serve(session)    … over a websocket of this machine (server.py, security.py)
            └─ widget(session)   … over a notebook's own connection (notebook.py)
 
-``pip install "closeknit[explore]"`` brings what the last two need.
+What comes in and goes out is in opening.py, saving.py, exports.py and code.py.
+``pip install "closeknit[explore]"`` brings what the page and the widget need.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from typing import Any
 
 from closeknit.explore.channel import Channel
 from closeknit.explore.engine import Engine
-from closeknit.explore.exports import load_session, save_session
 from closeknit.explore.frames import Frame, MessageError
 from closeknit.explore.opening import open_data, open_file
 from closeknit.explore.parameters import Parameters
+from closeknit.explore.saving import load_session, save_session
 from closeknit.explore.session import Session
 
 __all__ = [

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-from sklearn import config_context
 
-from closeknit.affinities import EntropicAffinities, solve_bandwidths
+from closeknit.affinities import Bandwidths, solve_bandwidths, to_csr
 from closeknit.embeddings import MapSettled, Training, initial_embedding
 from closeknit.exceptions import CloseknitWarning
 from closeknit.explore.parameters import Parameters
-from closeknit.graphs import MutualNeighbors, affinity_graph
+from closeknit.graphs import MutualNeighbors, symmetrize
 from closeknit.neighbors import Neighbors, find_neighbors
 from closeknit.objectives import SymmetricSNE
 
@@ -57,15 +56,15 @@ class Model:
     parameters : Parameters
     graph : csr_matrix of shape (n_points, n_points)
         Symmetric.
-    affinities : csr_matrix of shape (n_points, n_points)
-        A distribution per point.
+    affinities : ndarray of shape (n_points, n_neighbors)
+        Of each point for its neighbours, nearest first.
     sigmas : ndarray of shape (n_points,)
     training : Training
     """
 
     parameters: Parameters
     graph: csr_matrix
-    affinities: Any
+    affinities: NDArray[np.float64]
     sigmas: NDArray[np.float64]
     training: Training
 
@@ -159,7 +158,11 @@ class Builder:
             self._pairs = MutualNeighbors.of(self.neighbors, self.n_jobs)
 
     def sigmas_at(self, perplexity: float) -> NDArray[np.float64]:
-        """The bandwidths of a perplexity.
+        """The bandwidths of a perplexity."""
+        return self._solve(perplexity).sigmas
+
+    def _solve(self, perplexity: float) -> Bandwidths:
+        """Bandwidths and affinities, as `EntropicAffinities` has them.
 
         Each solution begins afresh: from the bandwidths of a near perplexity it would take three
         passes over the distances instead of two, as the start by regression is nearer.
@@ -167,11 +170,10 @@ class Builder:
         if self.neighbors is None:
             raise ValueError("neighbours are still being searched; wait a little")
         k = neighbors_for(perplexity, self.neighbors.n_neighbors)
+        rows = np.ascontiguousarray(self.neighbors.sq_distances[:, :k])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CloseknitWarning)
-            rows = np.ascontiguousarray(self.neighbors.sq_distances[:, :k])
-            options: dict[str, Any] = {"allow_missing": True, "n_jobs": self.n_jobs}
-            return solve_bandwidths(rows, perplexity, **options).sigmas
+            return solve_bandwidths(rows, perplexity, allow_missing=True, n_jobs=self.n_jobs)
 
     def build(
         self,
@@ -204,7 +206,7 @@ class Builder:
         if last is not None and last.parameters.perplexity == parameters.perplexity:
             made = last.graph, last.affinities, last.sigmas
         else:
-            made = self._graph(estimator, outdated)
+            made = self._graph(parameters.perplexity, outdated)
         if outdated():
             raise OutdatedError
         model = Model(parameters, *made, estimator.training(made[0], self.X))
@@ -213,23 +215,21 @@ class Builder:
         return model
 
     def _graph(
-        self, estimator: Any, outdated: Callable[[], bool]
-    ) -> tuple[csr_matrix, Any, NDArray[np.float64]]:
-        """The symmetric graph, the affinities and the bandwidths, as the estimator has them."""
-        if self._pairs is None:
-            graph, fitted = affinity_graph(self.X, estimator)
-            return graph, fitted.affinities_, fitted.sigmas_
-        names = ("perplexity", "n_neighbors", "neighbors", "metric", "n_jobs", "random_state")
-        options = {name: getattr(estimator, name) for name in names}
-        with config_context(assume_finite=True):  # the session has looked for NaN already
-            fitted = EntropicAffinities(**options).fit(self.X)
+        self, perplexity: float, outdated: Callable[[], bool]
+    ) -> tuple[csr_matrix, NDArray[np.float64], NDArray[np.float64]]:
+        """The symmetric graph, the affinities and the bandwidths, as an estimator has them."""
+        assert self.neighbors is not None
+        solved = self._solve(perplexity)
         if outdated():
             raise OutdatedError
-        rows = fitted.affinities_.data.reshape(len(fitted.sigmas_), -1)
-        graph = self._pairs.symmetrize(rows, self.n_jobs)
+        n, k = solved.affinities.shape
+        if self._pairs is None:
+            graph = symmetrize(to_csr(self.neighbors.indices[:, :k], solved.affinities, n))
+        else:
+            graph = self._pairs.symmetrize(solved.affinities, self.n_jobs)
         if not graph.data.all():  # affinities so small that they are zero
             graph.eliminate_zeros()
-        return graph, fitted.affinities_, fitted.sigmas_
+        return graph, solved.affinities, solved.sigmas
 
     def start(self, graph: csr_matrix) -> NDArray[np.float64]:
         """Where embeddings start, computed once."""

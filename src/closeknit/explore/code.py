@@ -74,7 +74,7 @@ def _leg(leg: Leg, k: int) -> list[str]:
         if parameters.model == "tsne":
             options["exaggeration"] = "()"
         if leg.at_once:
-            options["direction"] = '"momentum"'
+            options |= {"direction": '"momentum"', "max_iter": repr(total)}
     elif parameters.model == "ee":
         # λ is found at the minimum of s-SNE, which has the same kernel.
         twin, first = Parameters("ssne", parameters.perplexity), leg.stages[0][1]
@@ -85,7 +85,8 @@ def _leg(leg: Leg, k: int) -> list[str]:
         options["init"] = "Y"
     if parameters.model == "ee":
         options["lam"] = repr(leg.lam)
-    options |= {"callback": _stop_at(total), "tol": "0", "max_iter": repr(total)}
+    options |= {"callback": _stop_at(total), "tol": "0"}
+    options.setdefault("max_iter", repr(max(total, 1000)))  # a short run would be trained otherwise
     lines.append(_fit(parameters, k, options))
     return lines
 

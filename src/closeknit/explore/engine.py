@@ -22,13 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.embeddings import Training
-from closeknit.exceptions import CloseknitWarning
+from closeknit.exceptions import CloseknitError, CloseknitWarning
 from closeknit.explore.building import Builder, Model, OutdatedError, neighbors_for
 from closeknit.explore.frames import Frame
-from closeknit.explore.leg import Leg
+from closeknit.explore.leg import Leg, training_of, without_factor
 from closeknit.explore.parameters import Parameters
-from closeknit.minimize import Convergence, Momentum, Schedule, Stage, State, StopReason
+from closeknit.minimize import State, StopReason
 from closeknit.neighbors import Neighbors
 from closeknit.progress import Event, listening
 
@@ -36,11 +35,9 @@ __all__ = ["Engine"]
 
 #: Seconds between two measurements of the neighbours kept, at least, and in units of their cost.
 _PAUSE, _COST = 0.15, 20.0
-#: Iterations of a minimisation that the user, not convergence, will end.
-_ENDLESS = 1_000_000
 #: Points from which on a factor of the graph takes longer than a user should wait: a map that goes
-#: on begins with so many iterations of plain momentum, which needs none.
-MANY, _AT_ONCE = 20_000, 10
+#: on begins without one.
+MANY = 20_000
 
 
 class _StoppedError(Exception):
@@ -124,19 +121,9 @@ class Engine:
         return self.builder.neighbors
 
     @property
-    def affinities(self) -> Any:
-        """A distribution per point, None before the first graph."""
-        return None if self.model is None else self.model.affinities
-
-    @property
     def sigmas(self) -> NDArray[np.float64] | None:
         """The bandwidths, None before the first graph."""
         return None if self.model is None else self.model.sigmas
-
-    @property
-    def training(self) -> Training | None:
-        """What is minimised, None before the first graph."""
-        return None if self.model is None else self.model.training
 
     # What users do ------------------------------------------------------------------------------
 
@@ -249,7 +236,8 @@ class Engine:
             pass
         except Exception as error:
             failed = True
-            self.error = f"{type(error).__name__}: {error}"
+            known = isinstance(error, ValueError | CloseknitError)  # whose words are for users
+            self.error = str(error) if known else f"{type(error).__name__}: {error}"
             self._say("failed")
         finally:
             with self._wake:
@@ -296,20 +284,12 @@ class Engine:
         """Run one leg, until the map has settled or something is due."""
         assert self.model is not None
         model, restarted = self.model, not self._continues
-        training, built = model.training, model.parameters
-        stages = training.schedule.stages if restarted else training.schedule.stages[-1:]
-        stages = tuple(map(self._with_factor, stages))
-        stop = training.stop
-        if self._endless:
-            stop = Convergence(0.0)
-            stages = (*stages[:-1], replace(stages[-1], max_iter=_ENDLESS))
-        at_once = (
-            self._fresh and not restarted and built.model == "tsne" and len(self.positions) > MANY
-        )
-        self._fresh = False
+        built, many = model.parameters, len(self.positions) > MANY
+        at_once = self._fresh and not restarted and built.model == "tsne" and many
+        training = training_of(model.training, built.lam, restarted, self._endless)
         if at_once:
-            stop, stages = Convergence(0.0), (replace(stages[-1], max_iter=_AT_ONCE),)
-            training = replace(training, direction=Momentum(n_jobs=self.builder.n_jobs))
+            training = without_factor(training, self.builder.n_jobs)
+        self._fresh = False
         start = self.builder.start(model.graph) if restarted else self._scale * self.positions
         scale, self._scale = 1.0 if restarted else self._scale, 1.0
         if restarted:
@@ -320,9 +300,7 @@ class Engine:
         before = self.frame.iteration
         self._measured = time.perf_counter(), self._measured[1]  # the first frames come first
         self._say("running")
-        path = replace(training, schedule=Schedule(stages), stop=stop).run(
-            start, callback=lambda state: self._after(state, before, done)
-        )
+        path = training.run(start, callback=lambda state: self._after(state, before, done))
         if done:
             legs = tuple((float(lam), int(count)) for lam, count in done)
             self.trail.append(Leg(built, legs[-1][0], legs, scale, restarted, at_once))
@@ -330,13 +308,6 @@ class Engine:
             self._publish(replace(self.frame, kept=self._measure(self.positions, True)))
             with self._wake:
                 self.playing, self.settled = False, True
-
-    def _with_factor(self, stage: Stage) -> Stage:
-        """The stage with its λ multiplied, where λ is found from the map."""
-        find, factor = stage.lam, self.parameters.lam
-        if not callable(find):
-            return stage
-        return replace(stage, lam=lambda X: factor * find(X))
 
     def _after(self, state: State, before: int, done: list[list[float]]) -> bool:
         """After every iteration: show the map, and see what the user wants."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closeknit.exceptions import ModelError
-from closeknit.explore.exports import SESSION, load_session
 from closeknit.explore.parameters import MODELS, Parameters
+from closeknit.explore.saving import SESSION, load_session
 from closeknit.explore.session import Session
 from closeknit.io import (
     Table,

@@ -20,6 +20,7 @@ from closeknit.explore import exports
 from closeknit.explore.columns import summarize
 from closeknit.explore.frames import MessageError
 from closeknit.explore.parameters import Parameters
+from closeknit.explore.saving import save_session
 from closeknit.explore.session import Session
 from closeknit.explore.trust import divergence_terms, neighbors_changed, neighbors_kept
 
@@ -108,13 +109,13 @@ def _column(session: Session, name: str) -> Answer:
 
 def _trust(session: Session, kind: str) -> Answer:
     engine = session.engine
-    Y, training, neighbors = engine.frame.positions, engine.training, engine.neighbors
-    if training is None or neighbors is None:
+    Y, model, neighbors = engine.frame.positions, engine.model, engine.neighbors
+    if model is None or neighbors is None:
         raise ValueError("the neighbours are not known yet; wait a little")
     if kind == "kept":
         values = neighbors_kept(neighbors.indices, Y, engine.builder.n_jobs)
     elif kind == "divergence":
-        values = divergence_terms(training.objective, Y)
+        values = divergence_terms(model.training.objective, Y)
     elif session.pin is None:
         raise ValueError("pin a map first; then colours can show what has changed since")
     else:
@@ -146,20 +147,21 @@ def _number(value: Any) -> float | None:
 
 def _neighbors(session: Session, index: int) -> Answer:
     row, engine = _row(session, index), session.engine
-    if engine.affinities is None or engine.sigmas is None:
+    model, neighbors = engine.model, engine.neighbors
+    if model is None or neighbors is None:
         raise ValueError("the neighbours are not known yet; wait a little")
-    found = engine.affinities[index]
-    order = np.argsort(-found.data, kind="stable")[:_LINES]
+    affinities = model.affinities[index]
+    nearest = neighbors.indices[index, : len(affinities)]
+    # Nearest first, so that the affinities fall.
+    ends, shares = nearest[nearest >= 0][:_LINES], affinities[nearest >= 0][:_LINES]
     header = {
         "index": index,
         "name": session.columns.identifier(row),
-        "sigma": _number(engine.sigmas[index]),
-        "affinities": [float(p) for p in found.data[order]],
-        "names": [
-            session.columns.identifier(int(session.level.rows[i])) for i in found.indices[order]
-        ],
+        "sigma": _number(model.sigmas[index]),
+        "affinities": shares.tolist(),
+        "names": [session.columns.identifier(int(session.level.rows[i])) for i in ends],
     }
-    return header, found.indices[order].astype(np.uint32)
+    return header, ends.astype(np.uint32)
 
 
 def _row(session: Session, index: int) -> int:
@@ -233,7 +235,7 @@ def _export(session: Session, what: str, format: str, color: str | None) -> Answ
         name = "session.closeknit"
         with TemporaryDirectory() as folder:
             path = Path(folder, name)
-            exports.save_session(session, path)
+            save_session(session, path)
             content = path.read_bytes()
     elif what == "code":
         name, content = "map.py", exports.code(session).encode()

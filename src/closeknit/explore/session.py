@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from closeknit.explore.columns import Columns
 from closeknit.explore.engine import Engine
 from closeknit.explore.frames import Frame
+from closeknit.explore.given import check_images, largest_perplexity, refuse_gaps
 from closeknit.explore.leg import Leg
 from closeknit.explore.parameters import Parameters
 from closeknit.io import Table
@@ -110,19 +111,19 @@ class Session:
         n_jobs: int | None = -1,
         random_state: int = 0,
     ) -> None:
-        _refuse_gaps(table)
+        refuse_gaps(table)
         self.table = replace(table, X=check_data(table.X))
         n = table.n_samples
         if n < 4:
             raise ValueError(f"the explorer needs at least 4 points, got {n}")
-        self.columns, self.images = Columns(self.table), _check_images(images, n)
+        self.columns, self.images = Columns(self.table), check_images(images, n)
         self.reading, self.title = reading, title
         self.options: dict[str, Any] = {
             "metric": metric,
             "n_jobs": n_jobs,
             "random_state": random_state,
         }
-        most = _largest_perplexity(n, max_perplexity, neighbors)
+        most = largest_perplexity(n, max_perplexity, neighbors)
         given = parameters or Parameters()
         given = replace(given, perplexity=min(given.perplexity, most))
         engine = Engine(
@@ -263,7 +264,7 @@ class Session:
             if len(rows) < _FEWEST:
                 raise ValueError(f"select at least {_FEWEST} points to embed them on their own")
             self._remember()
-            most = _largest_perplexity(len(rows), before.max_perplexity, None)
+            most = largest_perplexity(len(rows), before.max_perplexity, None)
             parameters = replace(
                 before.parameters, perplexity=min(before.parameters.perplexity, most)
             )
@@ -347,42 +348,3 @@ class Session:
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return one.keys() == other.keys() and all(one[name] is other[name] for name in one)
-
-
-def _largest_perplexity(n: int, wanted: float | None, neighbors: Neighbors | None) -> float:
-    """The largest perplexity that points, and neighbours if they are known, allow for."""
-    most = (100.0 if n <= 100_000 else 50.0) if wanted is None else float(wanted)
-    if not most >= 1.0:
-        raise ValueError(f"max_perplexity={wanted!r} must be at least 1")
-    available = (n - 1) if neighbors is None else neighbors.n_neighbors
-    return max(1.0, min(most, float(available // 3)))
-
-
-def _refuse_gaps(table: Table) -> None:
-    """Say where the first missing value is, and what to do."""
-    X = table.X
-    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or np.isfinite(X).all():
-        return
-    row, column = np.argwhere(~np.isfinite(X))[0]
-    raise ValueError(
-        f"the data have missing or infinite values, the first in row {row}, column "
-        f"{table.feature_names[column]!r}; fill them in, or leave out such rows or columns"
-    )
-
-
-def _check_images(images: Any, n: int) -> NDArray[np.uint8] | None:
-    """Thumbnails as bytes: (n, height, width) or (n, height, width, 3)."""
-    if images is None:
-        return None
-    found = np.asarray(images)
-    if found.shape[0] != n or found.ndim not in (3, 4) or found.shape[3:] not in ((), (3,)):
-        raise ValueError(
-            f"images have shape {found.shape}; {n} points need ({n}, height, width) or "
-            f"({n}, height, width, 3)"
-        )
-    if max(found.shape[1:3]) > 256:
-        raise ValueError("images are shown small; make them at most 256 pixels wide and high")
-    if found.dtype == np.uint8:
-        return found
-    top = float(found.max(initial=0.0)) or 1.0
-    return np.clip(found * (255.0 / top), 0, 255).astype(np.uint8)

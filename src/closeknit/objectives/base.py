@@ -102,6 +102,9 @@ class Attraction:
         if self.kernel.constant_attraction and self.kernel.power == self.kernel.scale:
             return self.weights
         W = self.weights
+        if not X.any():  # points in one place, as momentum asks for
+            slope = self.kernel.power / self.kernel.scale
+            return W if slope == 1.0 else with_data(W, W.data * W.dtype.type(slope))
         positions = X.astype(W.data.dtype, copy=False)
         data = np.empty_like(W.data)
         threads = effective_n_jobs(self.n_jobs)

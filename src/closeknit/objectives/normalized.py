@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,17 @@ class NormalizedObjective(Objective):
 
     unit_sum = True
 
-    @property
+    @cached_property
     def entropy(self) -> float:
         """H(P) = −Σ p log p; KL(P‖Q) = E − H(P) at λ = 1."""
         data, total = self.weights.data, 0.0
         least = np.finfo(data.dtype).tiny  # whose logarithm is finite, for weights that are zero
         for begin in range(0, len(data), _CHUNK):
             p = data[begin : begin + _CHUNK]
-            total -= float(np.multiply(p, np.log(np.maximum(p, least)), dtype=np.float64).sum())
+            terms = np.maximum(p, least)
+            np.log(terms, out=terms)
+            terms *= p
+            total -= float(terms.sum(dtype=np.float64))
         return total
 
     def repulsive_value(self, sums: Array) -> float:
