@@ -69,6 +69,18 @@ def check_structure(X: Any, name: str = "the sparse matrix") -> None:
         raise ValueError(f"{name} of shape {X.shape} is damaged: {problem}")
 
 
+def contiguous(X: Any) -> Any:
+    """Return a CSR matrix with contiguous arrays, as compiled code wants it, all else as it is.
+
+    SciPy keeps slices such as ``data[::2]`` as they are.
+    """
+    if not issparse(X) or all(
+        getattr(X, part).flags.c_contiguous for part in ("data", "indices", "indptr")
+    ):
+        return X
+    return X.copy()
+
+
 def check_finite(values: NDArray[Any], name: str) -> None:
     """Refuse NaN and infinities.
 
@@ -130,20 +142,30 @@ def _of_compressed(X: Any) -> str | None:
         shape = tuple(n // max(1, size) for n, size in zip(shape, X.data.shape[1:], strict=True))
     if X.format == "csc":
         shape, names = shape[::-1], names[::-1]
-    pointers = X.indptr
-    if len(pointers) != shape[0] + 1 or pointers[0] != 0 or (np.diff(pointers) < 0).any():
+    pointers, indices = X.indptr, X.indices
+    problem = _of_wrong_type(pointers, "index pointers") or _of_wrong_type(
+        indices, f"{names[1]} indices"
+    )
+    if problem:
+        return problem
+    if len(pointers) != shape[0] + 1 or pointers[0] != 0 or (pointers[1:] < pointers[:-1]).any():
         return "its index pointers do not ascend from 0"
-    stored = min(len(X.indices), len(X.data))
-    if pointers[-1] > stored:
-        return f"{pointers[-1]} entries are announced, {stored} are there"
+    if len(indices) != len(X.data):
+        return f"{len(indices)} {names[1]} indices and {len(X.data)} values are stored"
+    if pointers[-1] > len(indices):
+        return f"{pointers[-1]} entries are announced, {len(indices)} are there"
     return _out_of_range(X.indices, shape[1], names[1])
 
 
 def _of_coordinates(X: Any) -> str | None:
     if not len(X.row) == len(X.col) == len(X.data):
         return f"{len(X.row)} rows, {len(X.col)} columns and {len(X.data)} values are stored"
-    rows = _out_of_range(X.row, X.shape[0], "row")
-    return rows or _out_of_range(X.col, X.shape[1], "column")
+    return (
+        _of_wrong_type(X.row, "row indices")
+        or _of_wrong_type(X.col, "column indices")
+        or _out_of_range(X.row, X.shape[0], "row")
+        or _out_of_range(X.col, X.shape[1], "column")
+    )
 
 
 def _of_lists(X: Any) -> str | None:
@@ -167,6 +189,13 @@ _PROBLEMS = {
     "lil": _of_lists,
     "dia": _of_diagonals,
 }
+
+
+def _of_wrong_type(indices: Any, name: str) -> str | None:
+    """SciPy makes indices of these types only, and reads others as if they were."""
+    if indices.dtype not in (np.int32, np.int64):
+        return f"its {name} are {indices.dtype}, neither int32 nor int64"
+    return None
 
 
 def _out_of_range(indices: Any, bound: int, name: str) -> str | None:

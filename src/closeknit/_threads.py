@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -194,3 +195,45 @@ def single_threaded_blas() -> Iterator[None]:
                 _take_control(force=True)
                 _blas.limit.restore_original_limits()
                 _take_control(force=True)
+
+
+class _BeforeExit(ContextDecorator):
+    """Functions that Python's end waits for: an end in the middle of one aborts the process.
+
+    An interpreter that ends unwinds the stacks of daemon threads that come back to it, and SciPy's
+    transforms cannot be unwound through. After the end has begun daemon threads enter no more.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, as in a child process, which has no other threads."""
+        self._inside, self._ended, self._changed = 0, False, threading.Condition()
+
+    def __enter__(self) -> None:
+        if threading.current_thread().daemon:
+            with self._changed:
+                while self._ended:
+                    self._changed.wait()
+                self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        if threading.current_thread().daemon:
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+
+    def end(self) -> None:
+        """Wait until no thread is inside, and let none in again."""
+        with self._changed:
+            self._ended = True
+            while self._inside:
+                self._changed.wait()
+
+
+#: Around functions that call libraries which would abort the process.
+before_exit = _BeforeExit()
+atexit.register(before_exit.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=before_exit.reset)

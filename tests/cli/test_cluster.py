@@ -1,8 +1,15 @@
 """``closeknit embed`` on a Dask cluster."""
 
+import os
+import time
+from contextlib import suppress
+
 import pytest
 
-pytest.importorskip("distributed")
+from closeknit.cli import workers
+
+Client = pytest.importorskip("distributed").Client
+psutil = pytest.importorskip("psutil")
 
 
 @pytest.mark.parametrize(
@@ -16,6 +23,26 @@ pytest.importorskip("distributed")
 def test_what_a_cluster_does_not_do_is_said(tmp_path, in_process, options, saying):
     (tmp_path / "a.csv").write_text("a,b,c\n" + "1,2,3\n4,5,7\n" * 20)
     in_process("embed", "a.csv", *options).fails(2, saying=saying)
+
+
+@pytest.mark.slow
+def test_workers_end_in_the_middle_of_a_task():
+    with workers.started(1) as address, Client(address) as client:
+        (pid,) = client.run(os.getpid).values()
+        worker = psutil.Process(pid)
+        task = client.submit(time.sleep, 1000)
+        while not any(client.processing().values()):
+            time.sleep(0.01)
+    assert task.status != "finished"
+    with suppress(psutil.NoSuchProcess):
+        while worker.status() != psutil.STATUS_ZOMBIE:  # which the system has to collect
+            time.sleep(0.01)
+
+
+def test_workers_that_do_not_start_are_said(tmp_path, in_process, monkeypatch):
+    (tmp_path / "a.csv").write_text("a,b,c\n" + "1,2,3\n4,5,7\n" * 20)
+    monkeypatch.setattr(workers, "__name__", "antigravity_is_no_module")
+    in_process("embed", "a.csv", "--workers", "2").fails(1, saying="the 2 workers did not start")
 
 
 @pytest.mark.slow

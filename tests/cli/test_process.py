@@ -92,6 +92,16 @@ def test_an_interrupt_during_imports_is_one_line(closeknit, flowers, name, wrapp
     assert outcome.stderr.count("\n") == 1
 
 
+def test_an_interrupt_that_typer_sees_is_one_line(closeknit, flowers):
+    before = """
+import typer.core
+typer.core.TyperGroup.resolve_command = lambda *_: signal.raise_signal(signal.SIGINT)
+"""
+    outcome = closeknit("embed", flowers, before=before)
+    outcome.fails(130, saying="closeknit: interrupted")
+    assert outcome.stderr.count("\n") == 1
+
+
 def test_sigterm_leaves_old_files_and_nothing_half_written(closeknit, flowers, tmp_path):
     (tmp_path / "map.npy").write_bytes(b"old")
     arguments = ("embed", flowers, "--max-iter", 2, "-o", "map.npy")

@@ -65,7 +65,8 @@ def test_threads_side_by_side_give_the_same_bits():
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.3])
-def test_python_may_end_while_a_daemon_thread_fits(delay):
+@pytest.mark.parametrize("repulsion", ["exact", "grid"])
+def test_python_may_end_while_a_daemon_thread_fits(repulsion, delay):
     code = f"""
     import threading, time, warnings
     import numpy as np
@@ -77,7 +78,8 @@ def test_python_may_end_while_a_daemon_thread_fits(delay):
 
     def work():
         while True:
-            ck.TSNE(callback=lambda state: started.set(), n_jobs=2).fit(X)
+            callback = lambda state: started.set()
+            ck.TSNE(repulsion={repulsion!r}, callback=callback, n_jobs=2).fit(X)
 
     threading.Thread(target=work, daemon=True).start()
     started.wait()

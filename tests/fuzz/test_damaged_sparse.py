@@ -42,6 +42,13 @@ def lengthen_last_row(W):
     W.indptr[-1] += 10**8
 
 
+def convert(name, kind):
+    def damage(W):
+        setattr(W, name, getattr(W, name).astype(kind))
+
+    return damage
+
+
 HUGE = 2**31 - 1
 DAMAGES = {
     "column far away": set_entry("indices", 3, HUGE),
@@ -53,6 +60,10 @@ DAMAGES = {
     "pointer descends": set_entry("indptr", 4, 40),
     "pointer begins late": set_entry("indptr", 0, 2),
     "last pointer too far": lengthen_last_row,
+    "last pointer the least number": set_entry("indptr", -1, -(2**31)),
+    "pointers without sign": convert("indptr", np.uint64),
+    "pointers that are no integers": convert("indptr", np.float64),
+    "columns of one byte": convert("indices", np.uint8),
     "too few indices": shorten("indices"),
     "too few values": shorten("data"),
     "too few pointers": shorten("indptr"),
@@ -175,6 +186,8 @@ TAKERS = {
     "repulsive weights": lambda W: objectives.ElasticEmbedding(ring(), repulsive_weights=W),
     "plot_affinities": plotting.plot_affinities,
 }
+#: Those that take no sparse matrix after all.
+DENSE = ["MeanShift", "solve_bandwidths", "bandwidth_bounds"]
 
 
 @pytest.mark.parametrize("taker", TAKERS)
@@ -182,6 +195,23 @@ def test_damaged_matrices_are_refused(taker):
     for make in MATRICES.values():
         with pytest.raises(ValueError, match=r"of shape .* is damaged: "):
             TAKERS[taker](make())
+
+
+@pytest.mark.filterwarnings("ignore::closeknit.exceptions.NoBandwidthWarning")
+@pytest.mark.parametrize("taker", [name for name in TAKERS if name not in DENSE])
+def test_arrays_with_gaps_are_whole(taker):
+    """SciPy leaves slices such as ``data[::2]`` in a matrix; compiled code wants none."""
+    W = ring()
+    for name in ("indptr", "indices", "data"):
+        setattr(W, name, np.repeat(getattr(W, name), 2)[::2])
+    assert not W.data.flags.c_contiguous
+    TAKERS[taker](W)
+
+
+@pytest.mark.parametrize("taker", DENSE[1:])
+def test_rows_of_distances_are_dense(taker):
+    with pytest.raises(TypeError, match="sq_distances must be dense"):
+        TAKERS[taker](ring())
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc", "bsr", "coo", "lil", "dia", "dok"])

@@ -3,7 +3,8 @@
 Moments and delays are measured in the processor time of the whole process, so that a busy machine
 changes nothing: a timer of processor time goes off, and its handler raises what Ctrl-C raises.
 ``pytest tests/fuzz/test_interrupts.py -s --fuzz-rounds 2000`` interrupts each call 100 times and
-prints how long it took to end. This file is also the program that runs in a process of its own.
+prints how long it took to end. This file is also the program that runs in a process of its own,
+``python tests/fuzz/test_interrupts.py SCALE INTERRUPTS [CALL …]``.
 """
 
 from __future__ import annotations
@@ -257,5 +258,5 @@ def test_interrupts(rounds):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGPROF, signal.default_int_handler)
-    for call in CALLS:
+    for call in sys.argv[3:] or CALLS:
         attack(call, float(sys.argv[1]), int(sys.argv[2]))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from closeknit._arrays import Array
 from closeknit.kernels import AFFINITY_KERNELS, Kernel
@@ -43,6 +44,11 @@ def check_kernel(kernel: str | Kernel) -> Kernel:
 def check_sq_distances(sq_distances: ArrayLike) -> NDArray[Any]:
     """Return a C-contiguous float32 or float64 matrix; NaNs are left to the solver to find."""
     check_structure(sq_distances)
+    if issparse(sq_distances):
+        raise TypeError(
+            "sq_distances must be dense, one row per point, got a sparse matrix; give a sparse "
+            'graph of distances to EntropicAffinities(metric="precomputed")'
+        )
     d = np.asarray(sq_distances)
     if d.ndim != 2:
         raise ValueError(

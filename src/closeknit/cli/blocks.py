@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from closeknit.cli import outputs as out
+from closeknit.cli import workers
 from closeknit.cli.data import DataCommand
 from closeknit.cli.errors import CommandError, UsageError
 
@@ -27,21 +28,15 @@ def client(address: str | None, n_workers: int | None) -> Iterator[None]:
     from closeknit.io.extras import require
 
     dask = require("distributed", "distributed", "fits on a cluster need dask.distributed")
-    if address is not None:
+    with nullcontext(address) if n_workers is None else workers.started(n_workers) as scheduler:
         try:
-            connected = dask.Client(address, timeout=10)
+            connected = dask.Client(scheduler, timeout=10)
         except (OSError, ValueError) as error:
             raise CommandError(
-                f"there is no Dask scheduler at {address}; check the address ({error})"
+                f"there is no Dask scheduler at {scheduler}; check the address ({error})"
             ) from None
         with connected:
             yield
-        return
-    local = dask.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-    )
-    with local, dask.Client(local):
-        yield
 
 
 def read(command: DataCommand) -> Table | None:

@@ -112,7 +112,8 @@ def reported_errors() -> Iterator[None]:
     except BaseException as error:
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, KeyboardInterrupt):
-            cause = cause.__cause__  # compiled modules make an ImportError of it
+            # Compiled modules make an ImportError of it, and Typer an exit without a message.
+            cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
         if cause is None:
             raise
         _exit("interrupted", Interrupted.exit_code)

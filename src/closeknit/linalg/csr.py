@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
-from closeknit._checks import LARGEST, check_structure
+from closeknit._checks import LARGEST, check_structure, contiguous
 from closeknit._threads import effective_n_jobs
 
 
@@ -46,7 +46,7 @@ def canonical(
     array([2., 4.])
     """
     check_structure(matrix, name)
-    out = csr_matrix(matrix, dtype=dtype)
+    out = contiguous(csr_matrix(matrix, dtype=dtype))
     if out.shape[0] != out.shape[1]:
         raise ValueError(f"{name} must be square, got shape {out.shape}")
     if out.dtype not in (np.float32, np.float64):

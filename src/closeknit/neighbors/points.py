@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
+from closeknit._checks import contiguous
 from closeknit._threads import chunks
 from closeknit.linalg import check_structure
 
@@ -58,7 +59,7 @@ def check_data(X: Any, n_features: int | None = None) -> Data:
     from sklearn.utils import check_array
 
     check_structure(X)
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+    X = contiguous(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"))
     if sp.issparse(X) and not (X.has_canonical_format and X.has_sorted_indices):
         X = X.copy()
         X.sum_duplicates()
@@ -96,7 +97,7 @@ def validate_points(estimator: Any, X: Any, **options: Any) -> Any:
     # In C order: sums in the order of memory would give a frame of columns other bits than the same
     # array of rows.
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", **options}
-    return validate_data(estimator, X, **options)
+    return contiguous(validate_data(estimator, X, **options))
 
 
 def same_rows(X: Data, fitted: Data, convert: Callable[[Data], Data] | None = None) -> bool:

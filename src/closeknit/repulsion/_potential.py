@@ -11,6 +11,7 @@ from scipy import fft
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
+from closeknit._threads import before_exit
 from closeknit.kernels import Kernel
 from closeknit.repulsion._splines import Resolution, spline_transform
 
@@ -71,6 +72,7 @@ class KernelTransform:
     own: NDArray[Any]
 
     @classmethod
+    @before_exit
     def of(
         cls, kernel: Kernel, scale: Resolution, shape: tuple[int, ...], dtype: Any
     ) -> KernelTransform:
@@ -166,6 +168,7 @@ def gather_at(
     return value, gradient
 
 
+@before_exit
 def _convolve(nodes: NDArray[Any], kernel: KernelTransform, threads: int) -> NDArray[Any]:
     """Multiply in Fourier space, one axis after the other so that padding is never transformed."""
     shape, last = kernel.shape, nodes.ndim - 1

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import fft
 
 from closeknit._arrays import Array
+from closeknit._threads import before_exit
 from closeknit.kernels import Kernel
 
 #: Spacings that are tried, coarsest first, in units of the kernel's width.
@@ -56,6 +57,7 @@ def _coarsest(kernel: Kernel, spacings: Array, degree: int, accuracy: float) -> 
 
 
 @lru_cache(maxsize=2048)
+@before_exit
 def pair_error(kernel: Kernel, spacing: float, degree: int) -> float:
     """Root mean square error of the force of one point on another along an axis, relative."""
     far = 4.0 * kernel.width

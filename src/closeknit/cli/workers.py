@@ -1,0 +1,63 @@
+"""Workers of this machine, in a process beside the command: ``python -m closeknit.cli.workers N``.
+
+Dask asks workers to end and waits for the tasks they have begun, seconds long, and cannot be
+interrupted while it starts them. A process of its own can be killed at any moment, and its workers
+with it; their files are in a folder that goes with them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+
+from closeknit.cli.errors import CommandError
+
+
+@contextmanager
+def started(n_workers: int) -> Iterator[str]:
+    """Start workers, give the address of their scheduler, and end them at once afterwards."""
+    with TemporaryDirectory(prefix="closeknit-workers-", ignore_cleanup_errors=True) as folder:
+        process = subprocess.Popen(
+            [sys.executable, "-m", __name__, str(n_workers), folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C in a terminal is for the command alone
+        )
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().strip()
+            if not address:
+                raise CommandError(
+                    f"the {n_workers} workers did not start; try fewer, or leave --workers out"
+                )
+            yield address
+        finally:
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            process.communicate()
+
+
+def _serve(n_workers: int, folder: str) -> None:
+    """Keep workers until whoever asked for them is gone."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        dashboard_address=":0",
+        silence_logs=50,
+        local_directory=folder,
+    ) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]), sys.argv[2])
