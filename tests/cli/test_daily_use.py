@@ -217,8 +217,8 @@ def test_pictures_of_clusters_and_outlines(in_process, flowers, tmp_path):
 
 
 def test_help_has_no_type_for_switches(in_process):
-    text = in_process("embed", "--help").succeeds().stdout
-    lines = [line for line in text.splitlines() if "--quiet" in line or "--standardize" in line]
-    assert lines
-    assert not any("<bool>" in line or "<path>" in line for line in lines)
+    for command in ([], ["embed"], ["info"]):
+        text = in_process(*command, "--help").succeeds().stdout
+        assert "-h" in text
+        assert "bool" not in text.lower()
     assert "--install-completion" in in_process("--help").stdout
