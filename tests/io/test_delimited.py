@@ -144,6 +144,11 @@ def test_text_above_a_table_is_not_a_row(write, title, blank):
         read_table(write(f"{title}\n{blank}{body}"))
 
 
+def test_decimal_commas_between_blanks_are_no_columns(write):
+    table = read_table(write("a b\n" + "1,5 2,5\n" * 6), decimal=",")
+    assert table.X.tolist() == [[1.5, 2.5]] * 6
+
+
 @pytest.mark.parametrize(
     "cells",
     [

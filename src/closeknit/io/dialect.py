@@ -189,24 +189,26 @@ def _find_first(lines: list[str]) -> int:
 
 def _check_title(lines: list[str], before: int, given: str | None) -> None:
     """Refuse lines above a table, which would be taken for its header or for its first row."""
-    for sep in (given,) if given else _SEPARATORS:
+    complaints = []
+    for sep in (given,) if given else (*_SEPARATORS, " "):
         try:
             rows, ends = _split(lines, sep)
         except csv.Error:  # without the right separator, whole lines are cells, and too long
             continue
         counts = [len(row) for row in rows]
-        width, n = counts[-1], 0
-        while n < len(counts) and counts[-1 - n] == width:
-            n += 1
-        above = len(counts) - n
-        others = counts[:above]
-        if n < 5 or above > 10 or width in others:
+        above = next((i for i, n in reversed([*enumerate(counts, 1)]) if n != counts[-1]), 0)
+        if counts[-1] == 1:
             continue
-        if above > 1 or (above == 1 and counts[0] < width - 1):  # R leaves out one name
-            raise DataError(
-                f"a table of {width} columns seems to begin below line {before + ends[above - 1]}, "
-                f"after other text ({rows[0][0].strip()!r}); delete the lines above it"
+        if above == 0 or counts[-1] in counts[:above] or (above, counts[0]) == (1, counts[-1] - 1):
+            return  # a table from the first line on; R leaves out a name
+        if above <= 10 and len(counts) - above >= 5:
+            complaints.append(
+                f"a table of {counts[-1]} columns seems to begin below line "
+                f"{before + ends[above - 1]}, after other text ({rows[0][0].strip()!r}); delete "
+                "the lines above it"
             )
+    if complaints:
+        raise DataError(complaints[0])
 
 
 def _split(lines: list[str], sep: str) -> tuple[list[list[str]], list[int]]:
