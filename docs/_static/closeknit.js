@@ -26,6 +26,10 @@ for (const button of document.querySelectorAll(".search-button__button")) {
   if (button.innerText.trim()) button.removeAttribute("aria-label");
   else button.setAttribute("aria-label", "Search");
 }
+for (const list of document.querySelectorAll('.citation-list[role="list"]')) {
+  // docutils gives its items a deprecated role, which a list must not have.
+  for (const item of list.querySelectorAll(".citation")) item.setAttribute("role", "listitem");
+}
 for (const summary of document.querySelectorAll("nav summary")) {
   const page = summary.closest("li")?.querySelector("a")?.textContent.trim();
   summary.setAttribute("aria-label", `Pages under ${page}`);

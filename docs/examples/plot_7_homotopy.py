@@ -20,7 +20,7 @@ ee = ck.ElasticEmbedding(perplexity=15, lam=lams, init="random", random_state=0)
 
 fig, ax = plt.subplots(figsize=(9, 4.5))
 plot_path(ee, (along // 2).astype(int), ax, n_maps=5)
-ax.set_title("Objective along the path, and maps at five λ", pad=90)
+fig.suptitle("Objective along the path, and maps at five λ")
 
 # %%
 # A direct run at the last λ from the same random start may end in a worse minimum.

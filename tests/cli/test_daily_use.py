@@ -217,8 +217,23 @@ def test_pictures_of_clusters_and_outlines(in_process, flowers, tmp_path):
 
 
 def test_help_has_no_type_for_switches(in_process):
-    text = in_process("embed", "--help").succeeds().stdout
-    lines = [line for line in text.splitlines() if "--quiet" in line or "--standardize" in line]
-    assert lines
-    assert not any("<bool>" in line or "<path>" in line for line in lines)
+    for command in ([], ["embed"], ["info"]):
+        text = in_process(*command, "--help").succeeds().stdout
+        assert "-h" in text
+        assert "bool" not in text.lower()
     assert "--install-completion" in in_process("--help").stdout
+
+
+@pytest.mark.filterwarnings("default::closeknit.exceptions.CloseknitWarning")
+def test_columns_of_our_names_stay_and_ours_get_others(in_process, flowers, tmp_path):
+    """A label called as what is written is not lost, and the work is not, either."""
+    frame = pd.read_csv(flowers).rename(columns={"kind": "cluster"}).assign(ssne1=1.5)
+    frame.to_csv(flowers, index=False)
+    out = tmp_path / "out.csv"
+    done = in_process("cluster", flowers, "-k", "3", "-p", "10", "--drop", "ssne1", "-o", out)
+    assert "our 'cluster' is called 'closeknit_cluster'" in done.succeeds().stderr
+    written = pd.read_csv(out)
+    assert list(written) == ["closeknit_cluster", "cluster"]
+    assert written["cluster"].equals(frame["cluster"])
+    in_process("embed", flowers, "--label", "ssne1, cluster", "-o", out, *QUICK).succeeds()
+    assert list(pd.read_csv(out)) == ["ssne0", "closeknit_ssne1", "cluster", "ssne1"]

@@ -71,8 +71,8 @@ def test_the_first_lines_count_the_verdicts(tmp_path):
     report = Report(tmp_path, "trial", "Title", "Words.")
     report.add("Figure 1: first", section(True, True, None, [True, False]))
     report.add("Figure 2: second", section(False, True))
-    counts = "**Of 6 claims of the paper 3 agree with what we measured, 1 agree in some cases, 1 "
-    assert counts + "disagree, and 1 are not comparable.**" in report.path.read_text("utf-8")
+    counts = "**Claims of the paper: 6. Agree with what we measured: 3; agree in some cases: 1; "
+    assert counts + "disagree: 1; not comparable: 1.**" in report.path.read_text("utf-8")
 
 
 def test_a_quick_run_gives_no_verdicts(tmp_path):

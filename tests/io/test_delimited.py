@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -123,6 +124,57 @@ def test_names_that_look_like_data_are_questioned(write):
         assert read_table(path).n_samples == 3
     assert read_table(path, header=True).feature_names == ("2019", "2020")
     assert read_table(path, header=False).n_samples == 3
+
+
+def test_whole_numbers_above_fractions_are_questioned(write):
+    path = write("400,410,420\n0.5,1.5,2.5\n0.25,1.25,3.5\n")
+    with pytest.warns(CloseknitWarning, match=r"first row \(400, 410, 420\) is taken for data"):
+        assert read_table(path).n_samples == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_table(path, header=True).feature_names == ("400", "410", "420")
+        assert read_table(write("4,5\n0.5,7\n")).n_samples == 2
+
+
+@pytest.mark.parametrize("title", ["Results of 2024", "Results of 2024\nroom 3, day 2", "a;b"])
+@pytest.mark.parametrize("blank", ["", "\n"])
+def test_text_above_a_table_is_not_a_row(write, title, blank):
+    body = "a,b,c\n" + "1.5,2.5,x\n" * 6
+    with pytest.raises(DataError, match=r"table of 3 columns seems to begin below line .*delete"):
+        read_table(write(f"{title}\n{blank}{body}"))
+
+
+def test_decimal_commas_between_blanks_are_no_columns(write):
+    table = read_table(write("a b\n" + "1,5 2,5\n" * 6), decimal=",")
+    assert table.X.tolist() == [[1.5, 2.5]] * 6
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["9223372036854775808", "9223372036854775815", "18446744073709551617"],
+        ["1.1", "1.10", "1.2"],
+        ["12345678901234567", "x", "y"],
+    ],
+)
+def test_identifiers_come_out_as_they_went_in(write, cells):
+    path = write("a,cell_id\n" + "".join(f"{i}.5,{cell}\n" for i, cell in enumerate(cells)))
+    assert read_table(path).ids.tolist() == cells
+
+
+def test_long_numbers_as_labels_keep_their_digits(write):
+    path = write("a,code\n1.5,12345678901234567890\n2.5,2.5\n3.5,7\n")
+    assert read_table(path, labels=["code"]).labels["code"][0] == "12345678901234567890"
+
+
+def test_a_typographic_minus_is_a_minus(write):
+    path = write("a,b\n\N{MINUS SIGN}1.5,2\n3,\N{MINUS SIGN}4\n")
+    assert read_table(path).X.tolist() == [[-1.5, 2.0], [3.0, -4.0]]
+
+
+def test_numbers_that_are_none_are_shown(write):
+    with pytest.raises(DataError, match=r"'a' holds '1 999'.*plain numbers such as 1234\.5"):
+        read_table(write("a;b\n1 999;2 000 361\n20 640;3 000\n"))
 
 
 @pytest.mark.parametrize("comment", ["# made by hand\n", "\n#one,two, three\n# four\n", "#\n"])
@@ -273,7 +325,7 @@ def test_long_files_in_order_and_to_the_bit(write):
     ("cell", "saying"),
     [
         ("x", r"line 70003, column 'b': 'x' is not a number"),
-        ("", r"1 of 100000 rows have missing or infinite values, the first is line 70003, column"),
+        ("", r"missing or infinite in 1 of 100000 rows, first in line 70003, column"),
         ("1,2", r"line 70003 has 3 cells, but there are 2 columns"),
         ('"1', r"line 70003: .*; check the quotes there"),
     ],

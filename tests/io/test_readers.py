@@ -131,7 +131,7 @@ def test_identifiers(write):
 
 def test_missing_values(write):
     path = write("t.csv", "a,b,kind\n1,2,x\n3,NA,\n\n5,,z\n7,8,w\ninf,1,v\n")
-    message = fails("3 of 5 rows have missing or infinite values", path)
+    message = fails("values are missing or infinite in 3 of 5 rows", path)
     assert "line 3, column 'b'" in message
     table = read_table(path, missing="drop")
     np.testing.assert_array_equal(table.X, [[1, 2], [7, 8]])
@@ -250,7 +250,7 @@ def test_missing_values_of_a_sparse_matrix(tmp_path, missing):
     X = sparse.csr_matrix([[0.0, 1.0], [np.nan, 0.0], [0.0, 0.0]])
     sparse.save_npz(tmp_path / "a.npz", X)
     if missing == "error":
-        fails("the first is row 1, column 'x0'", tmp_path / "a.npz")
+        fails("first in row 1, column 'x0'", tmp_path / "a.npz")
     else:
         table = read_table(tmp_path / "a.npz", missing="drop")
         np.testing.assert_array_equal(table.X.toarray(), [[0, 1], [0, 0]])

@@ -29,6 +29,10 @@ def with_column(name, values):
         ("price", [f"$ {i},000.50" for i in range(N)], "write plain numbers"),
         ("sum", [f"{i}.000,50 €" for i in range(N)], "write plain numbers"),
         ("note", [None] * N, "column 'note' is empty"),
+        ("date", 20240101 + np.arange(N) % 28, "pass labels=['date']"),
+        ("Time", RNG.random(N), "only says when a row was measured"),
+        ("user", 2**53 + 1 + 7 * RNG.permutation(N), "pass ids='user'"),
+        ("region", [f"r{i}" for i in range(N - 1)] + ["Total"], "'Total', is a point like"),
     ],
 )
 def test_what_looks_wrong_is_named(name, values, saying):
@@ -48,6 +52,8 @@ def test_what_looks_wrong_is_named(name, values, saying):
         ("cluster", [f"{i % 3}b" for i in range(N)]),
         ("zip", [f"{i:05}" for i in range(N)]),
         ("born", [f"2024-01-{i % 28 + 1:02}" for i in range(N)]),
+        ("last", ["mean"] + ["a", "mean"] * (N // 2 - 1) + ["mean"]),
+        ("timing", RNG.normal(size=N)),
         ("smoker", [bool(i % 3) for i in range(N)]),
         ("constant", np.full(N, 7.0)),
     ],
@@ -138,3 +144,18 @@ def test_words_for_missing_numbers(tmp_path, word):
     path.write_text(f"a,b\n1,2\n3,{word}\n4,5\n")
     table = read_table(path, missing="drop")
     assert (table.n_dropped, table.X.tolist()) == (1, [[1.0, 2.0], [4.0, 5.0]])
+
+
+def test_few_rows_of_many_features_may_be_columns(tmp_path):
+    names = ",".join(f"s{i}" for i in range(40))
+    row = ",".join(f"{x:.3f}" for x in RNG.normal(size=40))
+    table = read(tmp_path, f"gene,{names}\n" + "".join(f"g{i},{row}\n" for i in range(3)))
+    (doubt,) = find_suspicious(table)
+    assert "3 rows and 40 features" in doubt
+    assert "transpose" in doubt
+
+
+def test_a_summary_among_the_names_of_rows(tmp_path):
+    table = read(tmp_path, "sample_id,a,b\n1,2,3\n4,5,6\nMean:,3.5,4.5\n")
+    (doubt,) = find_suspicious(table)
+    assert "whose 'sample_id' is 'Mean:'" in doubt

@@ -33,8 +33,8 @@ from closeknit.cli.errors import in_options, reported_errors
 from closeknit.cli.progress import Stages, showing_stages
 from closeknit.progress import report
 
-#: What help calls values; switches have none.
-_METAVARS = {bool: " ", int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
+#: What help calls values.
+_METAVARS = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
 
 
 def option(

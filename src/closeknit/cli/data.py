@@ -49,7 +49,9 @@ class DataCommand(Command):
         "CSV, TSV, Parquet, Feather, NPY, NPZ, Matrix Market, H5AD or a picture; - is stdin.",
     )
     label: list[str] | None = option(
-        "A column that is not a feature, such as a class. May be repeated.", _DATA, metavar="COLUMN"
+        "Columns that are not features, such as a class, as in a,b. May be repeated.",
+        _DATA,
+        metavar="COLUMNS",
     )
     ids: str | None = option(
         "The column that names the rows.", _DATA, flags="--id", metavar="COLUMN"
@@ -101,7 +103,7 @@ class DataCommand(Command):
     def roles(self) -> dict[str, Any]:
         """Which columns are what, as `read_table` takes it."""
         features, drop = _split(self.features) or None, _split(self.drop)
-        labels = [*(self.label or ()), *(name for name in drop if name not in (features or ()))]
+        labels = [*_split(self.label), *(name for name in drop if name not in (features or ()))]
         return {"features": features, "labels": labels or None, "ids": self.ids}
 
     @property

@@ -16,7 +16,7 @@ _PAGE = "Page"
 
 @dataclass(frozen=True, kw_only=True)
 class Explore(PerplexityCommand, DataCommand):
-    """Explore a map of INPUT in the browser: sliders for its parameters, and the map is alive.
+    """Explore a map of INPUT in the browser: move sliders, and the map follows.
 
     INPUT may also be a saved model, or a session that the explorer saved (.closeknit).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from closeknit.cli.command import option
 from closeknit.cli.errors import UsageError
-from closeknit.exceptions import OutputError
+from closeknit.exceptions import CloseknitWarning, OutputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,6 +96,7 @@ def write_rows(
         ``-`` is stdout.
     X : array-like of shape (n_samples, n_columns)
     columns : sequence of str
+        Called ``closeknit_…`` in the file where a label or the names of the rows are called so.
     table : Table
         What was read.
     source : Path or None, default=None
@@ -103,6 +105,7 @@ def write_rows(
     from closeknit.io import write_table
     from closeknit.io.anndata import write_h5ad
 
+    columns = _apart_from(columns, {*table.labels, table.id_name})
     if path.suffix.lower() == ".h5ad":
         whole = source is not None and table.kind == "h5ad" and str(source) != "-"
         write_h5ad(path, X, columns, table, source if whole else None)
@@ -119,6 +122,22 @@ def write_rows(
         copy = Path(folder, "stdout.csv")
         write_table(copy, X, columns=columns, **named)
         sys.stdout.write(copy.read_text("utf-8"))
+
+
+def _apart_from(columns: Sequence[str], taken: set[str | None]) -> list[str]:
+    """Names for columns that are those of no column read, which would be lost or in the way."""
+    found = {name: name for name in columns}
+    for name in columns:
+        while found[name] in taken:
+            found[name] = f"closeknit_{found[name]}"
+    changed = [f"{name!r} is called {new!r}" for name, new in found.items() if name != new]
+    if changed:
+        warnings.warn(
+            f"INPUT has columns of these names already, so our {', '.join(changed)}",
+            CloseknitWarning,
+            stacklevel=3,
+        )
+    return list(found.values())
 
 
 def write_model(estimator: Any, table: Table, path: Path) -> None:

@@ -138,11 +138,11 @@ def _summary(text: str) -> str:
     counts = Counter(verdict for verdict, _ in _VERDICT.findall(text))
     seconds = sum(map(int, _SECONDS.findall(text)))
     return (
-        f"**Of {counts.total()} claims of the paper {counts['Agrees']} agree with what we "
-        f"measured, {counts['Agrees in']} agree in some cases, {counts['Disagrees']} disagree, and "
-        f"{counts[NOT_COMPARABLE]} are not comparable.** The run took {seconds:,} "
-        f"processor seconds on {os.cpu_count()} cores (closeknit {version('closeknit')}, NumPy "
-        f"{np.__version__})."
+        f"**Claims of the paper: {counts.total()}. Agree with what we measured: "
+        f"{counts['Agrees']}; agree in some cases: {counts['Agrees in']}; disagree: "
+        f"{counts['Disagrees']}; not comparable: {counts[NOT_COMPARABLE]}.** "
+        f"The run took {seconds:,} processor seconds on {os.cpu_count()} cores "
+        f"(closeknit {version('closeknit')}, NumPy {np.__version__})."
     )
 
 

@@ -1,4 +1,4 @@
-"""The explorer: parameters are sliders, and the map is alive.
+"""The explorer: parameters are sliders, and the map follows them.
 
 ::
 

@@ -29,6 +29,7 @@ from closeknit.io.table import UNNAMED, Selection, Table, assemble, default_name
 _HEAD_BYTES, _HEAD_LINES = 2**18, 20
 _PACKED = {b"\x1f\x8b": ".gz", b"\xfd7zXZ": ".xz", b"BZh": ".bz2"}
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")  # int64 has room for 18 digits
+_LONG = re.compile("[-+]?[0-9]{16,}")  # double precision has not
 _CODE = re.compile("0[0-9]+")  # 007 is a name
 
 
@@ -84,7 +85,7 @@ class _File:
     def read(self, selection: Selection) -> Table:
         if any(len(row) != len(self.names) for row in self.sample.rows):
             self._check_rows()
-        apart = selection.apart(self.names)
+        apart, ids = selection.apart(self.names), selection.id_columns(self.names)
         columns = zip(self.names, zip(*self.sample.rows, strict=True), strict=True)
         numeric = {
             i
@@ -97,7 +98,7 @@ class _File:
         table = assemble(
             numbers,
             [name for name in self.names if name not in texts],
-            {name: self._to_labels(cells) for name, cells in texts.items()},
+            {name: self._to_labels(cells, name in ids) for name, cells in texts.items()},
             order=self.names,
             selection=selection,
             kind="text",
@@ -223,16 +224,20 @@ class _File:
         if isinstance(found, int):
             raise DataError(
                 f"line {self._line_of(found)}, column {name!r}: {_short(cells[found])} is not a "
-                "number, as most of that column is; correct it, or keep the column as a label "
-                f"with labels=[{name!r}]"
+                "number, as most of that column is; correct it, delete that line, or keep the "
+                f"column as a label with labels=[{name!r}]"
             )
         return found
 
-    def _to_labels(self, cells: list[str]) -> NDArray[Any]:
-        """Whole numbers, numbers or text, whichever all cells are."""
+    def _to_labels(self, cells: list[str], are_ids: bool) -> NDArray[Any]:
+        """Whole numbers, numbers or text, whichever all cells are.
+
+        Text stays if it would not come out again: identifiers 1.1 and 1.10, or a long number.
+        """
         if all(map(_WHOLE.fullmatch, cells)):
             return np.array(list(map(int, cells)))
-        if not any(map(_CODE.fullmatch, cells)) and not any(map(is_missing, cells)):
+        is_text = any(_CODE.fullmatch(c) or _LONG.fullmatch(c) or is_missing(c) for c in cells)
+        if not are_ids and not is_text:
             numbers = _numbers(cells, self.dialect)
             if isinstance(numbers, np.ndarray):
                 return numbers

@@ -107,6 +107,7 @@ def find_dialect(
     if declared and len(lines) > first + 1:
         sep, first = sep or declared[1], first + 1
     lines[first] = lines[first].removeprefix("#").lstrip(" ")
+    _check_title(lines[first:], first, sep)
     sep = sep or _find_separator(lines[first:])
     rows, ends = _split(lines[first:], sep)
     rows[0] = _complete(rows[0], rows[1:])
@@ -151,6 +152,7 @@ def to_number(cell: str, decimal: str = ".") -> float | None:
     """
     if "_" in cell or (decimal == "," and "." in cell):  # Python reads 1_000, as 1000
         return None
+    cell = cell.replace("\N{MINUS SIGN}", "-")
     try:
         return float(cell.replace(",", ".", 1) if decimal == "," else cell)
     except ValueError:
@@ -183,6 +185,30 @@ def _find_first(lines: list[str]) -> int:
         if len(cells[1][0]) > 1 and [*map(len, cells[0])] == [*map(len, cells[1])]:
             return before
     return first
+
+
+def _check_title(lines: list[str], before: int, given: str | None) -> None:
+    """Refuse lines above a table, which would be taken for its header or for its first row."""
+    complaints = []
+    for sep in (given,) if given else (*_SEPARATORS, " "):
+        try:
+            rows, ends = _split(lines, sep)
+        except csv.Error:  # without the right separator, whole lines are cells, and too long
+            continue
+        counts = [len(row) for row in rows]
+        above = next((i for i, n in reversed([*enumerate(counts, 1)]) if n != counts[-1]), 0)
+        if counts[-1] == 1:
+            continue
+        if above == 0 or counts[-1] in counts[:above] or (above, counts[0]) == (1, counts[-1] - 1):
+            return  # a table from the first line on; R leaves out a name
+        if above <= 10 and len(counts) - above >= 5:
+            complaints.append(
+                f"a table of {counts[-1]} columns seems to begin below line "
+                f"{before + ends[above - 1]}, after other text ({rows[0][0].strip()!r}); delete "
+                "the lines above it"
+            )
+    if complaints:
+        raise DataError(complaints[0])
 
 
 def _split(lines: list[str], sep: str) -> tuple[list[list[str]], list[int]]:
@@ -242,6 +268,8 @@ def _has_header(first: list[str], columns: list[tuple[str, ...]], decimal: str) 
     if not any(numbers) or _counts(first) or (not first[0].strip() and _counts(first[1:])):
         return True
     if all(numbers):
+        if all(map(str.isdecimal, map(str.strip, first))) and _has_no_whole_number(columns):
+            _doubt_first_row(first)
         return False
     for cell, number, column in zip(first, numbers, columns, strict=False):
         present = [below for below in column if not is_missing(below)]
@@ -253,13 +281,22 @@ def _has_header(first: list[str], columns: list[tuple[str, ...]], decimal: str) 
     names = [cell.strip() for cell, number in zip(first, numbers, strict=True) if number]
     repeated = any(cell in column for cell, column in zip(first, columns, strict=False))
     if len(set(names)) == len(names) and all(map(str.isdecimal, names)) and not repeated:
-        warnings.warn(
-            f"its first row ({', '.join(first[:4])}{', …' if len(first) > 4 else ''}) is taken for "
-            "data because it holds numbers; pass header=True if these are names",
-            CloseknitWarning,
-            stacklevel=2,
-        )
+        _doubt_first_row(first)
     return False
+
+
+def _doubt_first_row(first: list[str]) -> None:
+    warnings.warn(
+        f"its first row ({', '.join(first[:4])}{', …' if len(first) > 4 else ''}) is taken for "
+        "data because it holds numbers; pass header=True if these are names",
+        CloseknitWarning,
+        stacklevel=2,
+    )
+
+
+def _has_no_whole_number(columns: Sequence[Sequence[str]]) -> bool:
+    cells = [cell.strip() for column in columns for cell in column if not is_missing(cell)]
+    return bool(cells) and not any(cell.lstrip("+-").isdecimal() for cell in cells)
 
 
 def _counts(cells: Sequence[str]) -> bool:

@@ -19,6 +19,15 @@ _CLASS = re.compile(
     r"species|target|type|y)(es|s)?",
     re.IGNORECASE,
 )
+#: Names of columns that say when a row was measured.
+_TIME = re.compile(r"(.*[_. -])?(date|datetime|time|timestamp|year)", re.IGNORECASE)
+#: What a row that sums up those above it is called.
+_SUMMARY = re.compile(
+    r"(grand |sub)?total|sum|mean|average|median|std|min|max|count|gesamt|summe|mittelwert",
+    re.IGNORECASE,
+)
+#: Double precision holds all whole numbers up to this one.
+_EXACT = 2.0**53
 #: Numbers with a unit, a currency or separators of thousands.
 _DECORATED = re.compile(
     r"[-+(]?[$€£¥]?\s?(?=\d+\D)\d[\d.,'’ \u00a0\u202f]*\s?"
@@ -37,8 +46,9 @@ _DOMINANT = 0.99
 def find_suspicious(table: Table, *, scaled: bool = False) -> list[str]:
     """Look for columns that were perhaps taken for the wrong thing.
 
-    These are features that count the rows, look like a class, hold -999 for missing numbers or
-    dwarf the others; and labels that look like numbers, or are empty.
+    These are features that count the rows, look like a class, a time or an identifier, hold -999
+    for missing numbers or dwarf the others; labels that look like numbers, or are empty; a last row
+    that sums up the others; and columns that are perhaps the points.
 
     Parameters
     ----------
@@ -60,10 +70,29 @@ def find_suspicious(table: Table, *, scaled: bool = False) -> list[str]:
     ["column 'class' holds 3 different whole numbers and is a feature; if these are classes, pass
       labels=['class']"]
     """
-    found = list(_of_labels(table))
+    found = [*_of_rows(table), *_of_labels(table)]
     if not sparse.issparse(table.X) and table.n_samples >= _FEWEST:
         found += _of_features(table, scaled)
     return found
+
+
+def _of_rows(table: Table) -> Iterator[str]:
+    n, columns = table.n_samples, dict(table.labels)
+    if n < _FEWEST and table.n_features > 10 * n:
+        yield (
+            f"it has {n} rows and {table.n_features:,} features, and each row is a point; if the "
+            "columns are the points, transpose it"
+        )
+    if table.ids is not None:
+        columns[table.id_name or "names of the rows"] = table.ids
+    for name, cells in columns.items():
+        last = str(cells[-1]).strip() if n else ""
+        alone = n and np.count_nonzero(cells == cells[-1]) == 1
+        if alone and _SUMMARY.fullmatch(last.removesuffix(":")):
+            yield (
+                f"the last row, whose {name!r} is {last!r}, is a point like the others; if it sums "
+                "them up, delete it"
+            )
 
 
 def _of_features(table: Table, scaled: bool) -> Iterator[str]:
@@ -82,6 +111,18 @@ def _of_features(table: Table, scaled: bool) -> Iterator[str]:
             yield (
                 f"column {name!r} holds {classes} different whole numbers and is a feature; if "
                 f"these are classes, pass labels={[name]!r}"
+            )
+        elif _TIME.fullmatch(name.strip()) and name not in told:
+            told.add(name)
+            yield (
+                f"column {name!r} is a feature; if it only says when a row was measured, pass "
+                f"labels={[name]!r}"
+            )
+        if np.abs(column).max() > _EXACT and np.array_equal(column, np.rint(column)):
+            told.add(name)
+            yield (
+                f"column {name!r} holds whole numbers beyond 2⁵³, which lose digits as a feature; "
+                f"if they are identifiers, pass ids={name!r}"
             )
         mark, count = _sentinel(column)
         if count:

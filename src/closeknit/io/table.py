@@ -224,7 +224,7 @@ def assemble(
         others = {**others, **{name: np.full(X.shape[0], "", dtype=object) for name in empty}}
         order = [name for name in order if name not in empty or not name.startswith(UNNAMED)]
         names = [name for name in names if name not in empty]
-    features = _choose_features(names, order, selection)
+    features = _choose_features(names, order, selection, others)
     taken = {*features, id_name}
     labels = {name: values(name) for name in order if name not in taken}
     ids = None if id_name is None else values(id_name)
@@ -280,7 +280,12 @@ def _all_different(column: NDArray[Any]) -> bool:
     return len(set(column.tolist())) == len(column)
 
 
-def _choose_features(names: Sequence[str], order: Sequence[str], selection: Selection) -> list[str]:
+def _choose_features(
+    names: Sequence[str],
+    order: Sequence[str],
+    selection: Selection,
+    others: dict[str, NDArray[Any]],
+) -> list[str]:
     if selection.features is not None:
         numeric = set(names)
         text = [name for name in selection.features if name not in numeric]
@@ -290,10 +295,11 @@ def _choose_features(names: Sequence[str], order: Sequence[str], selection: Sele
     apart = selection.apart(order)
     features = [name for name in names if name not in apart]
     if not features:
+        cells = [f" ({name!r} holds {column[0]!r})" for name, column in others.items()]
         raise DataError(
             "there is no numeric column to compute with, only "
-            f"{', '.join(map(repr, order[:20])) or 'none at all'}; for a text file, pass another "
-            "sep= or decimal="
+            f"{', '.join(map(repr, order[:20])) or 'none at all'}{''.join(cells[:1])}; for a text "
+            "file, pass another sep= or decimal=, or write plain numbers such as 1234.5"
         )
     return features
 
@@ -322,7 +328,7 @@ def _finite_rows(
         return ~bad
     row = int(np.argmax(bad))
     raise DataError(
-        f"{bad.sum()} of {len(bad)} rows have missing or infinite values, the first is "
-        f"{where(row)}, column {names[column]!r}; fill them in, leave that column out, or drop "
-        "the rows with missing='drop'"
+        f"values are missing or infinite in {bad.sum()} of {len(bad)} rows, first in {where(row)}, "
+        f"column {names[column]!r}; fill them in, leave that column out, or drop the rows with "
+        "missing='drop'"
     )

@@ -40,8 +40,8 @@ INTRODUCTION = (
     "shows circles and says that the other sets are alike. Entropic affinities are computed by the "
     "report's equations and, where that differs, as its program computes them. The notebook has no "
     f"viewers; ours are {N_VIEWERS} under the entropic bandwidth of perplexity "
-    f"{VIEW_PERPLEXITY:g} (seed 0), so that nothing about them is comparable. What the report "
-    "claims is in italics, our verdict in bold."
+    f"{VIEW_PERPLEXITY:g}, so that nothing about them is comparable. All seeds are 0. What the "
+    "report claims is in italics, our verdict in bold."
 )
 
 

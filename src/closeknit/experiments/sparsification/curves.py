@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from closeknit._arrays import Array
 from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
 from closeknit.experiments.report import Section, claim, listed
-from closeknit.experiments.sparsification.graphs import OURS, growth
+from closeknit.experiments.sparsification.graphs import OURS, grows, growth
 from closeknit.experiments.sparsification.problems import (
     EQUATIONS,
     PROGRAM,
@@ -174,7 +174,7 @@ def _distance_verdicts(curves: Curves) -> str:
         lines += [
             claim(
                 f"{quantity} grows with the sparsity.",
-                [bool(values[-1] > values[0]) for values in growing.values()],
+                [grows(values) for values in growing.values()],
                 f"from densest to sparsest (and at how many steps it grows): {listed(ends)}",
             ),
             claim(

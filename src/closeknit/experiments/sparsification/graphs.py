@@ -95,6 +95,11 @@ def votes_table(problem: Problem) -> str:
     return table([*header, *(f"sparsity at {vote} votes" for vote in VOTES)], rows)
 
 
+def grows(values: Array) -> bool:
+    """Whether each value is above the one before."""
+    return bool((np.diff(values) > 0.0).all())
+
+
 def growth(values: Array) -> str:
     """Write the first and the last of some values, and at how many steps they grow."""
     steps = int((np.diff(values) > 0.0).sum())

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from closeknit.experiments.drawing import legend_below, new_figure
 from closeknit.experiments.report import Section, claim, listed
-from closeknit.experiments.sparsification.graphs import OURS, growth
+from closeknit.experiments.sparsification.graphs import OURS, grows, growth
 from closeknit.experiments.sparsification.problems import EQUATIONS, PROGRAM, THRESHOLD, Problem
 from closeknit.graphs import sparsity
 from closeknit.plotting import PALETTE
@@ -31,7 +31,7 @@ def figure_3(problems: Sequence[Problem], perplexities: Sequence[int]) -> Sectio
             axes.plot(perplexities, deviation, "--", color=colour, label=f"deviation ({kind})")
             numbers[f"{problem.name}, {kind}:"] = f"{growth(mean)}, {growth(deviation)}"
             if problem.name == "circles":
-                cases += [bool(mean[-1] > mean[0]), bool(deviation[-1] > deviation[0])]
+                cases += [grows(mean), grows(deviation)]
         axes.set_title(problem.name, fontsize="medium")
         axes.set(xlabel="perplexity K", ylim=(0.0, None))
     grid[0, 0].set_ylabel("bandwidth σ")
