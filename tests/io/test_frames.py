@@ -67,7 +67,7 @@ def test_single_precision_stays(make):
 @pytest.mark.parametrize("values", [[1, None, 3], [1.0, None, 3.0]])
 def test_missing_values(make, values):
     frame = make({"a": values, "b": [1.0, 2.0, 3.0]})
-    with pytest.raises(DataError, match=r"1 of 3 rows .* row 1, column 'a'; fill them in"):
+    with pytest.raises(DataError, match=r"1 of 3 rows, first in row 1, column 'a'; fill them in"):
         from_frame(frame)
     np.testing.assert_array_equal(from_frame(frame, missing="drop").X, [[1, 1], [3, 3]])
     assert np.isnan(from_frame(frame, labels=["a"]).labels["a"][1])

@@ -132,7 +132,7 @@ def sample_rows(
     >>> import numpy as np
     >>> from scipy.sparse import csr_matrix
     >>> from closeknit.linalg import sample_rows
-    >>> sample_rows(csr_matrix([[0.0, 5.0, 1.0, 1.0, 1.0, 0.0]]), 2).toarray().sum()
+    >>> float(sample_rows(csr_matrix([[0.0, 5.0, 1.0, 1.0, 1.0, 0.0]]), 2).sum())
     8.0
     """
     own = np.empty(rows.nnz, dtype=np.uint8)
