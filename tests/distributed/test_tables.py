@@ -82,7 +82,9 @@ def test_missing_numbers_in_a_later_file_are_told(inside, parquet):
     X = np.ones((5, 3))
     X[2, 1] = np.nan
     frame_of(X).write_parquet(parquet / "3.parquet")
-    with pytest.raises(CloseknitError, match=r"3\.parquet: .* 1 of 5 rows, first in row 2, column 'b'"):
+    with pytest.raises(
+        CloseknitError, match=r"3\.parquet: .* 1 of 5 rows, first in row 2, column 'b'"
+    ):
         ckd.find_neighbors(ckd.read(parquet), 3)
 
 
