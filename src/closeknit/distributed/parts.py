@@ -27,7 +27,7 @@ from closeknit.repulsion import SharedSums
 _MOST, _LEAST, _FEW = 2**17, 2**13, 8
 #: Edges that each point gives to what the calling process keeps for directions: as many as
 #: `SpectralMomentum` takes of a large graph.
-_KEPT = 5
+_KEPT = 4
 #: Evaluations after which parts are spread over all workers again, if others have come.
 _SPREAD = 25
 

@@ -346,4 +346,4 @@ class TElasticEmbedding(_Elastic):
 
     def _suitable_direction(self, n_samples: int, exact: bool) -> Direction[Any]:
         # Line searches would throw clusters out as far as they would t-SNE's.
-        return SpectralMomentum(n_neighbors=10 if exact else 5, n_jobs=self.n_jobs)
+        return SpectralMomentum(n_neighbors=10 if exact else 4, n_jobs=self.n_jobs)

@@ -178,7 +178,7 @@ class TSNE(NormalizedEmbedding):
         width = max(1.0, float(np.sqrt(n_samples / 70_000)))
         common: dict[str, Any] = {"max_step": 3.0 * width, "n_jobs": self.n_jobs}
         # With many points the time of the factor counts.
-        return SpectralMomentum(n_neighbors=10 if exact else 5, **common)
+        return SpectralMomentum(n_neighbors=10 if exact else 4, **common)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         if not isinstance(self.lam, Real) or self.lam == 0.0:

@@ -238,7 +238,7 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
         Iterations before ε begins to fall.
     half_life : float, default=30.0
         Iterations in which ε falls by half.
-    n_neighbors : int or None, default=5
+    n_neighbors : int or None, default=4
         Weights that each point gives to the factor, the largest and some drawn at random in the
         place of all others (:func:`closeknit.linalg.sample_entries`); None takes all. Which these
         are is decided at the start.
@@ -271,7 +271,7 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
     final_stiffness: float = 0.01
     hold: int = 20
     half_life: float = 30.0
-    n_neighbors: int | None = 5
+    n_neighbors: int | None = 4
     refresh: int | None = 20
     random_state: int = 0
     n_jobs: int | None = -1
