@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 from scipy.special import entr
 
+from closeknit import embeddings
 from closeknit._arrays import Integers
 from closeknit.distributed.cluster import Folder
 from closeknit.distributed.graph import ShardedGraph, map_rows
@@ -25,9 +26,9 @@ from closeknit.repulsion import SharedSums
 #: Points of a part, at most and at least, and parts of a graph that has few points. Tasks should
 #: take some tens of milliseconds, and there should be enough of them for several workers.
 _MOST, _LEAST, _FEW = 2**17, 2**13, 8
-#: Edges that each point gives to what the calling process keeps for directions: as many as
-#: `SpectralMomentum` takes of a large graph.
-_KEPT = 4
+#: Edges that each point gives to what the calling process keeps for directions, of few points and
+#: of many: as many as `SpectralMomentum` takes on one machine.
+_KEPT = (10, 4)
 #: Evaluations after which parts are spread over all workers again, if others have come.
 _SPREAD = 25
 
@@ -208,7 +209,8 @@ def _sample(
     """A sample of the edges of a block's points, as a CSR matrix, and the entropy of all."""
     W = map_rows(folder, f"{name}-{block}", int(starts[-1]))
     W = with_data(W, np.divide(W.data, total).astype(dtype))
-    drawn = sample_rows(W, _KEPT, int(starts[block]))
+    n_neighbors = _KEPT[W.shape[1] > embeddings.MAX_POINTS_EXACT]
+    drawn = sample_rows(W, n_neighbors, int(starts[block]))
     return drawn.data, drawn.indices, drawn.indptr, float(entr(W.data).sum(dtype=np.float64))
 
 

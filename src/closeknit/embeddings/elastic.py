@@ -13,7 +13,7 @@ from scipy import sparse
 
 from closeknit import objectives
 from closeknit._arrays import Array
-from closeknit.embeddings.nonlinear import NonlinearEmbedding
+from closeknit.embeddings.nonlinear import MAX_POINTS_EXACT, NonlinearEmbedding
 from closeknit.minimize import Direction, Path, Schedule, SpectralMomentum, Stage
 from closeknit.objectives import AtLambda, Objective, Value
 from closeknit.repulsion import DistanceRepulsion, ExactRepulsion
@@ -346,4 +346,5 @@ class TElasticEmbedding(_Elastic):
 
     def _suitable_direction(self, n_samples: int, exact: bool) -> Direction[Any]:
         # Line searches would throw clusters out as far as they would t-SNE's.
-        return SpectralMomentum(n_neighbors=10 if exact else 4, n_jobs=self.n_jobs)
+        few = n_samples <= MAX_POINTS_EXACT
+        return SpectralMomentum(n_neighbors=10 if few else 4, n_jobs=self.n_jobs)

@@ -11,7 +11,7 @@ import numpy as np
 
 from closeknit import objectives
 from closeknit.embeddings._elsewhere import ELSEWHERE, understands
-from closeknit.embeddings.nonlinear import NormalizedEmbedding
+from closeknit.embeddings.nonlinear import MAX_POINTS_EXACT, NormalizedEmbedding
 from closeknit.kernels import student
 from closeknit.minimize import Direction, Schedule, SpectralMomentum
 from closeknit.objectives import Objective
@@ -178,7 +178,8 @@ class TSNE(NormalizedEmbedding):
         width = max(1.0, float(np.sqrt(n_samples / 70_000)))
         common: dict[str, Any] = {"max_step": 3.0 * width, "n_jobs": self.n_jobs}
         # With many points the time of the factor counts.
-        return SpectralMomentum(n_neighbors=10 if exact else 4, **common)
+        few = n_samples <= MAX_POINTS_EXACT
+        return SpectralMomentum(n_neighbors=10 if few else 4, **common)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         if not isinstance(self.lam, Real) or self.lam == 0.0:

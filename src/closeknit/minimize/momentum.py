@@ -251,8 +251,8 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
     Notes
     -----
     The values were chosen on 20 newsgroups, digits, PBMC, parts of covertype and of flow cytometry;
-    ``benchmarks/finished.py`` judges them on other sets too. t-SNE takes ten neighbours where all
-    pairs are summed, which iris showed to be better.
+    ``benchmarks/finished.py`` judges them on other sets too. t-SNE takes ten neighbours up to
+    5,000 points, which iris showed to be better.
 
     Examples
     --------
