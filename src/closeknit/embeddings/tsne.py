@@ -176,10 +176,9 @@ class TSNE(NormalizedEmbedding):
         # in common millions of units apart. Maps of more points are wider, and steps of the same
         # length would take longer.
         width = max(1.0, float(np.sqrt(n_samples / 70_000)))
-        common: dict[str, Any] = {"max_step": 3.0 * width, "n_jobs": self.n_jobs}
         # With many points the time of the factor counts.
-        few = n_samples <= MAX_POINTS_EXACT
-        return SpectralMomentum(n_neighbors=10 if few else 4, **common)
+        n_neighbors = 10 if n_samples <= MAX_POINTS_EXACT else 4
+        return SpectralMomentum(max_step=3.0 * width, n_neighbors=n_neighbors, n_jobs=self.n_jobs)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         if not isinstance(self.lam, Real) or self.lam == 0.0:
