@@ -3,11 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/huge_pages.h"
+#include "common/simd.h"
 #include "common/threads.h"
 #include "linalg/degree_queue.h"
 #include "linalg/elimination.h"
 
 namespace closeknit {
+namespace {
+
+// Rows of a column lie anywhere in memory: they are asked for so many entries before theirs.
+constexpr std::int64_t AHEAD = 24;
+
+}  // namespace
+
 template <class I>
 ApproximateCholesky::ApproximateCholesky(const Laplacian<I>& matrix, std::uint64_t seed,
                                          ThreadPool& pool) {
@@ -119,12 +128,13 @@ void ApproximateCholesky::centre(double* work, std::int64_t d) const {
 // D columns at once.
 template <int D>
 void ApproximateCholesky::substitute(double* work) const {
-  const std::int64_t n = this->n();
+  const std::int64_t n = this->n(), n_entries = offsets_[n];
   const std::int32_t* rows = rows_.data();
   const double* values = values_.data();
   for (std::int64_t t = 0; t < n; ++t) {
     const double* own = work + t * D;
     for (std::int64_t e = offsets_[t]; e < offsets_[t + 1]; ++e) {
+      if (e + AHEAD < n_entries) CK_PREFETCH_TO_WRITE(work + std::int64_t{rows[e + AHEAD]} * D);
       double* other = work + std::int64_t{rows[e]} * D;
       for (int i = 0; i < D; ++i) other[i] += values[e] * own[i];
     }
@@ -134,6 +144,7 @@ void ApproximateCholesky::substitute(double* work) const {
     const double inverse = pivots_[t] > 0.0 ? 1.0 / pivots_[t] : 0.0;
     for (int i = 0; i < D; ++i) own[i] *= inverse;
     for (std::int64_t e = offsets_[t]; e < offsets_[t + 1]; ++e) {
+      if (e >= AHEAD) CK_PREFETCH(work + std::int64_t{rows[e - AHEAD]} * D);
       const double* other = work + std::int64_t{rows[e]} * D;
       for (int i = 0; i < D; ++i) own[i] += values[e] * other[i];
     }
@@ -143,9 +154,11 @@ void ApproximateCholesky::substitute(double* work) const {
 void ApproximateCholesky::solve_some(const double* rhs, std::int64_t first, std::int64_t k,
                                      std::int64_t d, double* out) const {
   const std::int64_t n = this->n();
-  std::vector<double> work(static_cast<std::size_t>(n * k));
-  for (std::int64_t t = 0; t < n; ++t)
+  const HugeArray<double> work(static_cast<std::size_t>(n * k));
+  for (std::int64_t t = 0; t < n; ++t) {
+    if (t + AHEAD < n) CK_PREFETCH(rhs + std::int64_t{order_[t + AHEAD]} * d + first);
     std::copy_n(rhs + std::int64_t{order_[t]} * d + first, k, work.data() + t * k);
+  }
   centre(work.data(), k);
   switch (k) {
     case 1:
@@ -161,8 +174,10 @@ void ApproximateCholesky::solve_some(const double* rhs, std::int64_t first, std:
       substitute<4>(work.data());
   }
   centre(work.data(), k);
-  for (std::int64_t t = 0; t < n; ++t)
+  for (std::int64_t t = 0; t < n; ++t) {
+    if (t + AHEAD < n) CK_PREFETCH_TO_WRITE(out + std::int64_t{order_[t + AHEAD]} * d + first);
     std::copy_n(work.data() + t * k, k, out + std::int64_t{order_[t]} * d + first);
+  }
 }
 
 void ApproximateCholesky::solve(const double* rhs, std::int64_t d, double* out,

@@ -8,6 +8,7 @@
 #include "linalg/permute.h"
 #include "linalg/products.h"
 #include "linalg/strongest.h"
+#include "linalg/symmetry.h"
 
 namespace closeknit {
 namespace {
@@ -43,6 +44,12 @@ void sum_rows_of(const Graph& matrix, Vector<double> sums, int n_jobs) {
   require(has_shape(sums, matrix.n_rows()), "sums must have one entry per row");
   Work work(n_jobs);
   matrix.visit([&](const auto& csr) { sum_rows(csr, sums.data(), work.pool); });
+}
+
+double asymmetry_of(const Graph& weights, int n_jobs) {
+  require_points(weights);
+  Work work(n_jobs);
+  return weights.visit([&](const auto& csr) { return asymmetry(csr, work.pool); });
 }
 
 std::int64_t mark_strongest_of(const Graph& weights, std::int64_t k, Vector<std::uint8_t> keep,
@@ -155,6 +162,7 @@ void bind_linalg(nb::module_& m) {
   bind_factor(m);
   m.def("multiply", &multiply_with, "matrix"_a, "X"_a, output("out"), "n_jobs"_a);
   m.def("sum_rows", &sum_rows_of, "matrix"_a, output("sums"), "n_jobs"_a);
+  m.def("asymmetry", &asymmetry_of, "weights"_a, "n_jobs"_a);
   m.def("mark_strongest", &mark_strongest_of, "weights"_a, "k"_a, output("keep"), "n_jobs"_a);
   m.def("sample_entries", &sample_entries_of, "weights"_a, "counts"_a, "seed"_a, "first"_a,
         output("own"), output("mirrored").none(), output("rest"), "n_jobs"_a);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/threads.h"
+#include "linalg/images.h"
 
 namespace closeknit {
 namespace {
@@ -67,23 +68,18 @@ double draw(const Csr<I, T>& weights, std::int64_t i, int m, double start, std::
 template <class I, class T>
 std::int64_t mirror(const Csr<I, T>& weights, const std::uint8_t* own, std::uint8_t* mirrored,
                     ThreadPool& pool) {
-  const I* indptr = weights.indptr;
-  std::fill(mirrored, mirrored + indptr[weights.n_rows], std::uint8_t{0});
+  std::fill(mirrored, mirrored + weights.indptr[weights.n_rows], std::uint8_t{0});
   std::atomic<std::int64_t> alone{-1};
-  parallel_chunks(pool, weights.n_rows, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      for (I e = indptr[i]; e < indptr[i + 1]; ++e) {
-        if (!own[e]) continue;
-        const I j = weights.indices[e];
-        const I* last = weights.indices + indptr[j + 1];
-        const I* image = std::lower_bound(weights.indices + indptr[j], last, static_cast<I>(i));
-        if (image == last || *image != static_cast<I>(i)) {
-          alone = i;
-          return;
-        }
-        mirrored[image - weights.indices] = own[e];  // no other row has this mirror image
-      }
-  });
+  for_images(
+      weights, pool.n_threads(), [&](std::int64_t entry) { return own[entry] != 0; },
+      [&](std::int64_t, std::int64_t row, std::int64_t entry, std::int64_t image) {
+        if (image >= 0)
+          mirrored[image] = own[entry];  // no other row has this mirror image
+        else
+          alone = row;
+        return image >= 0;
+      },
+      pool);
   return alone;
 }
 
@@ -100,8 +96,10 @@ std::int64_t mark_strongest(const Csr<I, T>& weights, std::int64_t k, std::uint8
       choose(weights, indptr[i], indptr[i + 1], k, chosen.data(), scratch);
   });
   const std::int64_t alone = mirror(weights, chosen.data(), keep, pool);
-  for (I e = 0; e < indptr[weights.n_rows]; ++e)
-    keep[e] = static_cast<std::uint8_t>(keep[e] | chosen[e]);
+  parallel_chunks(pool, weights.n_rows, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
+    for (I e = indptr[begin]; e < indptr[end]; ++e)
+      keep[e] = static_cast<std::uint8_t>(keep[e] | chosen[e]);
+  });
   return alone;
 }
 

@@ -195,6 +195,7 @@ CALLS = {
     "sum_rows": call(
         lambda: {"matrix": _core.Graph(graph()), "sums": np.empty(N), "n_jobs": 1},
     ),
+    "asymmetry": call(lambda: {"weights": _core.Graph(graph()), "n_jobs": 1}),
     "mark_strongest": call(
         lambda: {
             "weights": _core.Graph(graph()),
@@ -773,6 +774,13 @@ def test_indices_out_of_range_are_refused_whoever_uses_them(use, index, dtype):
             use(bad)
 
 
+@pytest.mark.parametrize("index", [-1, N])
+def test_asymmetry_refuses_indices_out_of_range(index):
+    bad = _core.Graph(broken(indices=replaced(graph().indices, 3, index)))
+    with pytest.raises(ValueError, match="out of range"):
+        _core.asymmetry(bad, 1)
+
+
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_matrices_must_fit_the_call(use):
     with pytest.raises(ValueError, match=r"must|match"):
@@ -786,6 +794,7 @@ def test_asymmetric_and_odd_weights_do_no_harm():
         dense = np.where(rng.random((20, 20)) < 0.3, rng.choice(odd, (20, 20)), 0.0)
         W = csr_matrix(dense)
         G = _core.Graph(W)
+        _core.asymmetry(G, 2)
         _core.mark_strongest(G, 2, np.empty(W.nnz, dtype=np.uint8), 2)
         own, mirrored = np.empty((2, W.nnz), dtype=np.uint8)
         _core.sample_entries(G, (2, 3), seed, 0, own, mirrored, np.empty(20), 2)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from closeknit import _core
 from closeknit.linalg import (
     canonical,
     check_symmetric,
@@ -157,6 +158,18 @@ def test_not_symmetric(extra):
     with pytest.raises(ValueError, match=r"symmetric; use closeknit\.graphs\.symmetrize"):
         check_symmetric(W)
     check_weights(W)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 8])
+@pytest.mark.parametrize("seed", range(5))
+def test_asymmetry_is_the_largest_difference(seed, n_jobs):
+    rng = np.random.default_rng(seed)
+    W = sparse.random(40, 40, density=0.2, random_state=seed, format="csr")
+    nearly = sparse.csr_matrix(W + W.T)  # of symmetric pattern
+    nearly.data += 1e-3 * rng.random(nearly.nnz)
+    for matrix in (sparse.csr_matrix(W), nearly, sparse.csr_matrix(W + W.T)):
+        expected = float(abs(matrix - matrix.T).max())
+        assert _core.asymmetry(_core.Graph(matrix), n_jobs) == expected
 
 
 def test_rounding_is_not_asymmetry():

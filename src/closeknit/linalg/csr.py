@@ -140,21 +140,13 @@ def check_symmetric(weights: Any, name: str = "affinities") -> csr_matrix:
     rows are distributions
     """
     W = check_weights(weights, name)
-    if W.nnz and _asymmetry(W) > 1e-10 * W.data.max():
+    threads = effective_n_jobs(-1)
+    if W.nnz and _core.asymmetry(core_graph(W), threads) > 1e-10 * W.data.max():
         raise ValueError(
             f"{name} must be symmetric; use closeknit.graphs.symmetrize(P) for a matrix whose "
             "rows are distributions"
         )
     return W
-
-
-def _asymmetry(W: csr_matrix) -> float:
-    """Return the largest |w_nm − w_mn|."""
-    T = W.T.tocsr()
-    if same_pattern(W, T):
-        T.data -= W.data
-        return float(np.abs(T.data, out=T.data).max())
-    return float(abs(W - T).max())
 
 
 def entry_rows(W: csr_matrix) -> NDArray[Any]:

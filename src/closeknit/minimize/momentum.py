@@ -177,11 +177,12 @@ class _SpectralMomentumDescent(MomentumDescent):
         self._sample = sample_entries(weights, rule.n_neighbors, rule.random_state, rule.n_jobs)
         self._epsilon, self._kept = rule.stiffness, self._kept_weights(X)
         self._factor = self._factorize(None)
+        self._next_refresh = rule.refresh_after(0)
 
     def propose(self, X: Array, gradient: Array) -> Array:
         """Update the velocity along the spectral direction, whose factor follows the weights."""
-        refresh = self.rule.refresh
-        if refresh is not None and self.iteration > 0 and self.iteration % refresh == 0:
+        if self.iteration >= self._next_refresh:
+            self._next_refresh = self.rule.refresh_after(self.iteration)
             epsilon, kept = self.rule.stiffness_at(self.iteration), self._kept_weights(X)
             if epsilon != self._epsilon or not np.array_equal(kept.data, self._kept.data):
                 self._epsilon, self._kept = epsilon, kept
@@ -243,7 +244,9 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
         place of all others (:func:`closeknit.linalg.sample_entries`); None takes all. Which these
         are is decided at the start.
     refresh : int or None, default=20
-        Iterations after which the factor is made anew; None never does, and keeps the first ε.
+        Iterations after which the factor is made anew while ε falls. Later, when maps change less
+        and less, a quarter of those that have passed, if that is more. None never does, and keeps
+        the first ε.
     random_state : int, default=0
         Draws weights, and the approximate factor; the same number gives the same steps.
     n_jobs : int or None, default=-1
@@ -323,3 +326,17 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
         """
         halvings = max(0, iteration - self.hold) / self.half_life
         return max(self.final_stiffness, self.stiffness * 0.5**halvings)
+
+    def refresh_after(self, iteration: int) -> float:
+        """Return the iteration at which a factor of this iteration is made anew.
+
+        Examples
+        --------
+        >>> from closeknit.minimize import SpectralMomentum
+        >>> [SpectralMomentum().refresh_after(n) for n in (0, 200, 400)]
+        [20, 220, 500]
+        """
+        if self.refresh is None:
+            return np.inf
+        falling = self.stiffness_at(iteration) > self.final_stiffness
+        return iteration + (self.refresh if falling else max(self.refresh, iteration // 4))
