@@ -164,7 +164,7 @@ def clusters(n: int) -> np.ndarray:
 def growth(arguments: argparse.Namespace) -> None:
     import resource
 
-    print("| n | neighbours s | bandwidths s | ns a row | peak / neighbour arrays |")
+    print("| n | neighbours s | bandwidths s | ns per row | peak / neighbour arrays |")
     print("| --- " * 5 + "|")
     baseline = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     for n in (30_000, 100_000, 300_000, 1_000_000):

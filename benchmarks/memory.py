@@ -57,7 +57,7 @@ def main() -> None:
         return
     print(f"{n:,} points\n")
     columns = ["fit", "features", *(f"MB, {k} neighbours" for k in NEIGHBORS)]
-    columns += ["bytes a neighbour", "bytes a point", "estimated / measured"]
+    columns += ["bytes per neighbour", "bytes per point", "estimated / measured"]
     print("| " + " | ".join(columns) + " |")
     print("| " + " | ".join("---" for _ in columns) + " |")
     for case in CASES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 import closeknit
 
 HOME = Path(closeknit.__file__).parent
+ROOT = Path(__file__).parents[1]
 
 #: Stations in the order of the line; those in one row know nothing of each other.
 LINE = [
@@ -169,3 +171,32 @@ def test_stations_are_reachable_at_once():
     for name in public:
         assert getattr(closeknit, name) is importlib.import_module(f"closeknit.{name}")
         assert name in dir(closeknit)
+
+
+def drawn_folders() -> dict[str, set[str]]:
+    """What CONTRIBUTING draws: the folders in each folder."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    drawing = next(block for block in text.split("```") if "\nsrc/closeknit/" in block)
+    folders: dict[str, set[str]] = {}
+    for line in drawing.splitlines():
+        names = re.findall(r"(?<!\S)[\w/]+/(?!\S)", line)
+        if names and not line.startswith(" "):
+            inside = folders.setdefault(names[0], set())
+        elif names:
+            inside.update(names)
+    return folders
+
+
+def test_contributing_draws_every_folder():
+    drawn = drawn_folders()
+    kinds = {"src/closeknit/": ".py", "cpp/": ".h", "tests/": ".py"}
+    found = {
+        parent: {f"{path.parent.name}/" for path in (ROOT / parent).glob(f"*/*{kind}")}
+        for parent, kind in kinds.items()
+    }
+    mirrored = found["tests/"] & found["src/closeknit/"]
+    assert drawn["src/closeknit/"] == found["src/closeknit/"]
+    assert drawn["cpp/"] == found["cpp/"]
+    assert drawn["tests/"] == found["tests/"] - mirrored
+    for parent in drawn:
+        assert all((ROOT / parent / name).is_dir() for name in drawn[parent])

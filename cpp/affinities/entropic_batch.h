@@ -1,4 +1,4 @@
-// The order-free solver: about two passes a row.
+// The order-free solver: about two passes per row.
 //
 // Eight rows go together, so that what is scalar in one row (logarithms, divisions, the step) fills
 // the lanes of a vector. For each row

@@ -18,7 +18,7 @@ LARGEST = 1e290
 MOST = 2**31 - 1
 
 
-def check_structure(X: Any, name: str = "the sparse matrix") -> None:
+def check_structure(X: Any, name: str = "the sparse matrix") -> Any:
     """Refuse what compiled code could not take: masked entries, sparse indices that lead nowhere, …
 
     Complex numbers are refused as well, and more rows or columns than 32 bits can number. Compiled
@@ -31,6 +31,12 @@ def check_structure(X: Any, name: str = "the sparse matrix") -> None:
         Anything; only arrays and sparse matrices are looked at.
     name : str, default="the sparse matrix"
         What messages call it.
+
+    Returns
+    -------
+    object
+        `X` itself; of a CSR matrix whose arrays have gaps, which SciPy leaves in slices such as
+        ``data[::2]``, a copy without them.
 
     Examples
     --------
@@ -61,24 +67,14 @@ def check_structure(X: Any, name: str = "the sparse matrix") -> None:
             f"bits, so that there can be at most {MOST} of them"
         )
     if not issparse(X):
-        return
+        return X
     if len(X.shape) != 2:
         raise ValueError(f"{name} must have two dimensions, got shape {X.shape}")
     problem = _PROBLEMS.get(X.format, lambda X: None)(X)
     if problem:
         raise ValueError(f"{name} of shape {X.shape} is damaged: {problem}")
-
-
-def contiguous(X: Any) -> Any:
-    """Return a CSR matrix with contiguous arrays, as compiled code wants it, all else as it is.
-
-    SciPy keeps slices such as ``data[::2]`` as they are.
-    """
-    if not issparse(X) or all(
-        getattr(X, part).flags.c_contiguous for part in ("data", "indices", "indptr")
-    ):
-        return X
-    return X.copy()
+    parts = (X.data, X.indices, X.indptr) if X.format == "csr" else ()
+    return X if all(part.flags.c_contiguous for part in parts) else X.copy()
 
 
 def check_finite(values: NDArray[Any], name: str) -> None:
@@ -143,28 +139,21 @@ def _of_compressed(X: Any) -> str | None:
     if X.format == "csc":
         shape, names = shape[::-1], names[::-1]
     pointers, indices = X.indptr, X.indices
-    problem = _of_wrong_type(pointers, "index pointers") or _of_wrong_type(
-        indices, f"{names[1]} indices"
-    )
+    if len(indices) != len(X.data):
+        return f"{len(indices)} {names[1]} indices and {len(X.data)} values are stored"
+    problem = _of_indices(pointers, len(indices) + 1, "index pointers")
     if problem:
         return problem
     if len(pointers) != shape[0] + 1 or pointers[0] != 0 or (pointers[1:] < pointers[:-1]).any():
-        return "its index pointers do not ascend from 0"
-    if len(indices) != len(X.data):
-        return f"{len(indices)} {names[1]} indices and {len(X.data)} values are stored"
-    if pointers[-1] > len(indices):
-        return f"{pointers[-1]} entries are announced, {len(indices)} are there"
-    return _out_of_range(X.indices, shape[1], names[1])
+        return "index pointers do not ascend from 0"
+    return _of_indices(indices, shape[1], f"{names[1]} indices")
 
 
 def _of_coordinates(X: Any) -> str | None:
     if not len(X.row) == len(X.col) == len(X.data):
         return f"{len(X.row)} rows, {len(X.col)} columns and {len(X.data)} values are stored"
-    return (
-        _of_wrong_type(X.row, "row indices")
-        or _of_wrong_type(X.col, "column indices")
-        or _out_of_range(X.row, X.shape[0], "row")
-        or _out_of_range(X.col, X.shape[1], "column")
+    return _of_indices(X.row, X.shape[0], "row indices") or _of_indices(
+        X.col, X.shape[1], "column indices"
     )
 
 
@@ -172,7 +161,7 @@ def _of_lists(X: Any) -> str | None:
     if len(X.rows) != X.shape[0] or list(map(len, X.rows)) != list(map(len, X.data)):
         return "its lists of columns and values differ in length"
     columns = np.fromiter(chain.from_iterable(X.rows), dtype=np.int64)
-    return _out_of_range(columns, X.shape[1], "column")
+    return _of_indices(columns, X.shape[1], "column indices")
 
 
 def _of_diagonals(X: Any) -> str | None:
@@ -191,40 +180,35 @@ _PROBLEMS = {
 }
 
 
-def _of_wrong_type(indices: Any, name: str) -> str | None:
-    """SciPy makes indices of these types only, and reads others as if they were."""
-    if indices.dtype not in (np.int32, np.int64):
-        return f"its {name} are {indices.dtype}, neither int32 nor int64"
-    return None
-
-
-def _out_of_range(indices: Any, bound: int, name: str) -> str | None:
+def _of_indices(indices: Any, bound: int, name: str) -> str | None:
+    if indices.dtype not in (np.int32, np.int64):  # SciPy reads others as if they were
+        return f"{name} are {indices.dtype}, neither int32 nor int64"
     if len(indices) and int(indices.min()) < 0:
-        return f"{name} indices go down to {indices.min()}"
+        return f"{name} go down to {indices.min()}"
     if len(indices) and int(indices.max()) >= bound:
-        return f"{name} indices go up to {indices.max()}"
+        return f"{name} go up to {indices.max()}"
     return None
 
 
 def check_number(
-    name: str, value: Any, *words: str | None, integer: bool = False, least: int = 0
+    name: str,
+    value: Any,
+    *words: str | None,
+    integer: bool = False,
+    least: int = 0,
+    share: bool = False,
 ) -> None:
-    """Refuse what is neither a number of at least `least` nor one of the words."""
+    """Refuse what is neither one of the words nor a number of at least `least`.
+
+    A `share` must lie between 0 and 1 instead, ends excluded.
+    """
     if isinstance(value, str | None) and value in words:
         return
     number = isinstance(value, Integral if integer else Real) and not isinstance(value, bool)
-    if not number or not value >= least:
-        allowed = "".join(f"{word!r} or " for word in words)
-        noun = "an integer" if integer else "a number"
-        raise ValueError(f"{name}={value!r} must be {allowed}{noun} of at least {least}")
-
-
-def check_count(name: str, value: Any) -> None:
-    """Refuse what is not an integer of at least 1."""
-    check_number(name, value, integer=True, least=1)
-
-
-def check_share(name: str, value: Any) -> None:
-    """Refuse what does not lie between 0 and 1."""
-    if not 0.0 < value < 1.0:
+    if number and (0.0 < value < 1.0 if share else value >= least):
+        return
+    if share:
         raise ValueError(f"{name}={value!r} must lie between 0 and 1")
+    allowed = "".join(f"{word!r} or " for word in words)
+    noun = "an integer" if integer else "a number"
+    raise ValueError(f"{name}={value!r} must be {allowed}{noun} of at least {least}")

@@ -1,4 +1,4 @@
-"""Which labels are missing."""
+"""Labels: which are missing, and those of clusters by size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit._arrays import Flags
+from closeknit._arrays import Flags, Integers
 
 
 def find_missing(labels: NDArray[Any]) -> Flags:
@@ -29,3 +29,21 @@ def find_missing(labels: NDArray[Any]) -> Flags:
 def _is_missing(label: Any) -> bool:
     # pandas' NA is neither equal nor unequal to itself, and we do not import pandas to name it.
     return label is None or type(label).__name__ == "NAType" or bool(label != label)
+
+
+def by_size(labels: NDArray[Any]) -> Integers:
+    """Renumber labels so that the largest cluster is 0; of equals the one that comes first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit._labels import by_size
+    >>> by_size(np.array([7, 5, 5, 3]))
+    array([1, 0, 0, 2], dtype=int32)
+    """
+    _, first, inverse, counts = np.unique(
+        labels, return_index=True, return_inverse=True, return_counts=True
+    )
+    place = np.empty(len(counts), dtype=np.int32)
+    place[np.lexsort((first, -counts))] = np.arange(len(counts), dtype=np.int32)
+    return place[inverse]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from closeknit._arrays import Array, Integers
-from closeknit._checks import check_count
+from closeknit._checks import check_number
 from closeknit._threads import chunks, single_threaded_blas
 from closeknit.neighbors import seed_of
 
@@ -193,4 +193,4 @@ def _fill(
 
 def _check_counts(**counts: Any) -> None:
     for name, value in counts.items():
-        check_count(name, value)
+        check_number(name, value, integer=True, least=1)

@@ -157,7 +157,7 @@ def full_disk(tmp_path):
 
 
 @pytest.fixture
-def interrupted_climb():
+def interrupted_ascent():
     """Code to run before the command: Ctrl-C comes when the second batch of mean shift starts."""
     return """
 import closeknit.apps.mode_search as mode_search

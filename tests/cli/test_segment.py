@@ -90,10 +90,10 @@ closeknit.apps.segment_image = segment_image
     outcome.fails(1, saying="No space left on device")
 
 
-def test_ctrl_c_keeps_the_segments_found(closeknit, picture, tmp_path, interrupted_climb):
+def test_ctrl_c_keeps_the_segments_found(closeknit, picture, tmp_path, interrupted_ascent):
     """Pixels that are not there yet are in no segment."""
     arguments = ("-o", "parts.npy", "-m", "meanshift", "--perplexity", 20)
-    outcome = closeknit("segment", picture, *arguments, before=interrupted_climb)
+    outcome = closeknit("segment", picture, *arguments, before=interrupted_ascent)
     assert outcome.code == 130
     assert outcome.stderr.endswith("interrupted; the segments found so far are in parts.npy\n")
     labels = np.load(tmp_path / "parts.npy")

@@ -29,7 +29,7 @@ def sums(n_jobs, n=4000):
 
 
 def run(code, **options):
-    """Run some lines in another process, which must end well and without a word."""
+    """Run some lines in another process, which must succeed and print nothing."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         capture_output=True,

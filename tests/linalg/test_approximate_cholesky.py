@@ -15,7 +15,7 @@ from scipy.sparse.linalg import LinearOperator, cg, eigsh
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.neighbors import kneighbors_graph
 
-from closeknit.linalg import ApproximateCholesky
+from closeknit.linalg import ApproximateCholesky, canonical
 
 
 def laplacian(W):
@@ -473,6 +473,18 @@ def test_preconditions_conjugate_gradients():
 def test_refuses_bad_graphs(weights, excess, message):
     with pytest.raises(ValueError, match=message):
         ApproximateCholesky(weights, excess)
+
+
+def test_canonical_weights_need_no_second_look():
+    """The factor is the same without it, and what leads nowhere is refused all the same."""
+    W = canonical(GRAPHS["neighbours"])
+    one, other = (ApproximateCholesky(W, np.ones(200), check=check) for check in (True, False))
+    rhs = np.random.default_rng(0).normal(size=(200, 2))
+    assert one.solve(rhs).tobytes() == other.solve(rhs).tobytes()
+    damaged = W.copy()
+    damaged.indices[0] = 200
+    with pytest.raises(ValueError, match="out of range"):
+        ApproximateCholesky(damaged, np.ones(200), check=False)
 
 
 def test_refuses_other_sizes():

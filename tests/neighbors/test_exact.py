@@ -1,4 +1,4 @@
-"""Exact search is exact on every path, for every metric that is Euclidean in disguise."""
+"""Exact search is exact on every path, for every metric that reduces to Euclidean distances."""
 
 from __future__ import annotations
 

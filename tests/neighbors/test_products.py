@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from closeknit.neighbors import ExactIndex, _products, _sketch_engine, find_neighbors
+from closeknit.neighbors import ExactIndex, _sketch_engine, find_neighbors
 from closeknit.neighbors._products import nearest_by_products
 
 RNG = np.random.default_rng(0)
@@ -67,10 +67,17 @@ def test_magnitudes_that_float32_does_not_hold(scale):
 
 
 def test_only_few_points_of_many_dimensions(monkeypatch):
-    options = {"exclude_self": True, "n_threads": 1}
-    assert nearest_by_products(DATA["noise"][:, :500], 5, **options) is None
-    monkeypatch.setattr(_products, "_MOST_POINTS", 299)
-    assert nearest_by_products(DATA["noise"], 5, **options) is None
+    """All others are left to sketches."""
+    asked = []
+    monkeypatch.setattr(_sketch_engine, "nearest_by_products", lambda X, *_, **__: asked.append(X))
+    X = DATA["noise"]
+    ExactIndex().fit(X[:, :500]).self_neighbors(5)
+    assert not asked
+    ExactIndex().fit(X).self_neighbors(5)
+    assert len(asked) == 1
+    monkeypatch.setattr(_sketch_engine, "MOST_POINTS", len(X) - 1)
+    ExactIndex().fit(X).self_neighbors(5)
+    assert len(asked) == 1
 
 
 def test_all_points_equal():

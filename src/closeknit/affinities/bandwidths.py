@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._arrays import Array
-from closeknit._checks import check_share
+from closeknit._checks import check_number
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.any_kernel import solve_for_kernel
 from closeknit.affinities.orders import ORDERS, Continuation, RandomOrder, Regression
@@ -105,7 +105,7 @@ def solve_bandwidths(
     """
     d = check_sq_distances(sq_distances)
     k = check_perplexity(perplexity, *d.shape)
-    check_share("tol", tol)
+    check_number("tol", tol, share=True)
     if indices is not None:
         indices = np.asarray(indices)
         if indices.shape != d.shape:

@@ -19,17 +19,20 @@ from closeknit.affinities.solution import Bandwidths, Status, perplexity_of_rows
 from closeknit.affinities.transform import OutOfSampleMixin
 from closeknit.neighbors import (
     AllPoints,
+    DataInputMixin,
     Neighbors,
     check_answer,
+    check_data,
     fit_index,
     given_neighbors,
-    validate_points,
 )
 from closeknit.progress import log, report, shown
 
 
 @dataclass(repr=False, eq=False, kw_only=True)
-class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
+class BaseAffinities(
+    DataInputMixin, OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator
+):
     """Affinities of each point over its neighbours; subclasses choose the bandwidths.
 
     Attributes
@@ -97,7 +100,7 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
         self
         """
         effective_n_jobs(self.n_jobs)
-        X = validate_points(self, X, ensure_min_samples=2)
+        X = check_data(X, estimator=self, ensure_min_samples=2)
         k = self._check_parameters(X.shape[0])
         given = isinstance(self.neighbors, Neighbors | tuple)
         # X is known to be finite now; nothing further down needs to check again.
@@ -216,10 +219,3 @@ class BaseAffinities(OutOfSampleMixin, ClassNamePrefixFeaturesOutMixin, BaseEsti
                 "lower n_neighbors or use n_neighbors='auto'"
             )
         return int(k)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit._arrays import Array
-from closeknit._checks import check_share
+from closeknit._checks import check_number
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.any_kernel import distance_derivatives
 from closeknit.affinities.bandwidths import resolve, solve, to_csr
@@ -23,7 +23,7 @@ from closeknit.affinities.solution import Bandwidths, LocalBandwidths, average, 
 from closeknit.affinities.traversal import Order, RowProblem
 from closeknit.affinities.validation import check_kernel, check_perplexity, scales_of
 from closeknit.kernels import Kernel
-from closeknit.neighbors import Neighbors, validate_points
+from closeknit.neighbors import Neighbors, check_data
 
 _USUAL = 30.0
 
@@ -198,7 +198,7 @@ class EntropicAffinities(BaseAffinities):
                 "bandwidths_at needs one perplexity, metric='euclidean', and dense points that "
                 "this estimator searched by itself"
             )
-        X = validate_points(self, X, reset=False, accept_sparse=False)
+        X = check_data(X, estimator=self, reset=False, accept_sparse=False)
         kernel, center = check_kernel(self.kernel), points.mean(axis=0, dtype=np.float64)
         parts = []
         for rows, indices, sq_distances, _ in self._new_rows(X, as_new=True):
@@ -224,7 +224,7 @@ class EntropicAffinities(BaseAffinities):
             float(check_perplexity(scale, 1, np.iinfo(np.int64).max)[0])
             for scale in scales_of(_USUAL if auto else self.perplexity)
         ]
-        check_share("tol", self.tol)
+        check_number("tol", self.tol, share=True)
         resolve(self.method, self.order, self.kernel)
         k = self._count_neighbors(n_samples, math.ceil(3.0 * max(scales)))
         if auto:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from closeknit._arrays import Array, Integers
 from closeknit.affinities.bandwidths import to_csr
 from closeknit.affinities.solution import warn_of_rows
-from closeknit.neighbors import Neighbors, check_answer, same_rows, validate_points
+from closeknit.neighbors import Neighbors, check_answer, check_data, same_rows
 from closeknit.progress import shown
 
 #: Some new points: where they stand in the batch, their neighbours (None: all fitted points), the
@@ -59,9 +59,9 @@ class OutOfSampleMixin(TransformerMixin):
         and continuous, and by default this one depends on more than the place. The training data as
         a whole, the same array or one of the same values, have the affinities of the fit:
         ``fit(X).transform(X)`` is ``fit_transform(X)``, to the bit. Any other rows are new points,
-        be they a part of the training data: one where a fitted point is has it at distance 0, as
-        those beside it almost have. Its bandwidth is the paper's σ(x), continuous everywhere, and
-        so are its affinities, but for those at the edge of the neighbourhood.
+        even some of the rows of the training data: such a row has the fitted point in its place at
+        distance 0, as those beside it almost have. Its bandwidth is the paper's σ(x), continuous
+        everywhere, and so are its affinities, but for those at the edge of the neighbourhood.
 
         Hence ``transform(X[:5])`` is not ``transform(X)[:5]``. Where rows of the training data are
         to be what they were in the fit, say so with ``as_new=False``; of several fitted points in
@@ -133,7 +133,7 @@ class OutOfSampleMixin(TransformerMixin):
         (True, True, False)
         """
         check_is_fitted(self)
-        return self._holds(validate_points(self, X, reset=False))
+        return self._holds(check_data(X, estimator=self, reset=False))
 
     def _holds(self, X: Any) -> bool:
         if hasattr(self.index_, "holds"):
@@ -145,7 +145,7 @@ class OutOfSampleMixin(TransformerMixin):
         check_is_fitted(self)
         if not isinstance(as_new, bool | np.bool_) and as_new != "auto":
             raise ValueError(f"as_new={as_new!r} must be True, False or 'auto'")
-        X = validate_points(self, X, reset=False)
+        X = check_data(X, estimator=self, reset=False)
         n_new, n = X.shape[0], int(self.affinities_.shape[1])
         with config_context(assume_finite=True):
             if as_new is not True and self._holds(X):

@@ -12,11 +12,11 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from closeknit._arrays import Array
+from closeknit._labels import by_size
 from closeknit._threads import chunks, effective_n_jobs
-from closeknit.apps.estimators import by_size
 from closeknit.apps.shifting import BaseMeanShift, merge_ends, positive
 from closeknit.exceptions import NotConvergedWarning
-from closeknit.neighbors import candidate_distances, fit_index, validate_points
+from closeknit.neighbors import candidate_distances, check_data, fit_index
 from closeknit.progress import listening, report, shown
 
 #: Points nearer than this, in bandwidths, are counted as one place that others are drawn to.
@@ -106,7 +106,9 @@ class BlurringMeanShift(BaseMeanShift):
         self
         """
         self._check_parameters()
-        X = validate_points(self, X, accept_sparse=False, dtype=np.float64, ensure_min_samples=2)
+        X = check_data(
+            X, estimator=self, accept_sparse=False, dtype=np.float64, ensure_min_samples=2
+        )
         with shown(self.verbose):
             fitted = self._affinities(X)
             assert fitted.neighbors_ is not None  # n_neighbors=None was refused

@@ -13,18 +13,18 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from closeknit._arrays import Array, Integers
-from closeknit._checks import check_count, check_share
+from closeknit._checks import check_number
+from closeknit._labels import by_size
 from closeknit._threads import single_threaded_blas
-from closeknit.apps.estimators import GraphInputMixin, by_size
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.graphs import affinity_graph
 from closeknit.linalg import Eigenvectors, graph_eigenvectors
-from closeknit.neighbors import validate_points
+from closeknit.neighbors import DataInputMixin, check_data
 from closeknit.progress import report, shown
 
 
 @dataclass(repr=False, eq=False)
-class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
+class SpectralClustering(DataInputMixin, ClusterMixin, BaseEstimator):
     """Cut the graph of entropic affinities where it is thinnest.
 
     The cut of least normalised weight into k clusters is found approximately, from the k smoothest
@@ -144,7 +144,7 @@ class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_points(self, X, ensure_min_samples=2)
+        X = check_data(X, estimator=self, ensure_min_samples=2)
         self._check_parameters(X.shape[0])
         rng = check_random_state(self.random_state)
         with shown(self.verbose):
@@ -172,9 +172,9 @@ class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
         return self
 
     def _check_parameters(self, n_samples: int) -> None:
-        check_count("n_clusters", self.n_clusters)
-        check_count("n_init", self.n_init)
-        check_count("max_iter", self.max_iter)
+        check_number("n_clusters", self.n_clusters, integer=True, least=1)
+        check_number("n_init", self.n_init, integer=True, least=1)
+        check_number("max_iter", self.max_iter, integer=True, least=1)
         if self.n_clusters > n_samples:
             raise ValueError(
                 f"n_clusters={self.n_clusters} needs at least as many points, "
@@ -182,7 +182,7 @@ class SpectralClustering(GraphInputMixin, ClusterMixin, BaseEstimator):
             )
         if self.variant not in ("ncut", "njw"):
             raise ValueError(f"unknown variant {self.variant!r}; use 'ncut' or 'njw'")
-        check_share("tol", self.tol)
+        check_number("tol", self.tol, share=True)
 
 
 def _coordinates(found: Eigenvectors, variant: str) -> Array:

@@ -16,13 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from closeknit._arrays import Array, Flags, Integers
-from closeknit._checks import check_count, check_share
-from closeknit.apps.estimators import GraphInputMixin
+from closeknit._checks import check_number
 from closeknit.embeddings import new_affinities
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.graphs import affinity_graph
 from closeknit.linalg import ApproximateCholesky, conjugate_gradients, multiply
-from closeknit.neighbors import validate_points
+from closeknit.neighbors import DataInputMixin, check_data
 from closeknit.progress import shown
 
 #: What stands for a missing label, as in scikit-learn.
@@ -30,7 +29,7 @@ UNLABELED = -1
 
 
 @dataclass(repr=False, eq=False)
-class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
+class LabelClassifier(DataInputMixin, ClassifierMixin, BaseEstimator):
     """A classifier that spreads the labels of some points over the graph of all."""
 
     saved_state: ClassVar[tuple[str, ...]] = (
@@ -79,7 +78,7 @@ class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        X = validate_points(self, X, ensure_min_samples=2)
+        X = check_data(X, estimator=self, ensure_min_samples=2)
         classes, codes = self._encode(y, X.shape[0])
         with shown(self.verbose):
             W, affinity_estimator = affinity_graph(X, self)
@@ -174,8 +173,8 @@ class LabelClassifier(GraphInputMixin, ClassifierMixin, BaseEstimator):
         return out, n_iter
 
     def _check_parameters(self) -> None:
-        check_count("max_iter", self.max_iter)
-        check_share("tol", self.tol)
+        check_number("max_iter", self.max_iter, integer=True, least=1)
+        check_number("tol", self.tol, share=True)
 
 
 def _reached(W: csr_matrix, labelled: Flags) -> Flags:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from closeknit._arrays import Array, Flags
-from closeknit._checks import check_share
+from closeknit._checks import check_number
 from closeknit.apps.label_classifier import LabelClassifier
 from closeknit.linalg import ApproximateCholesky, row_sums, thin
 
@@ -70,4 +70,4 @@ verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_share("alpha", self.alpha)
+        check_number("alpha", self.alpha, share=True)

@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit._arrays import Array, Integers
+from closeknit._labels import by_size
 from closeknit.apps.density import SamplePointDensity
-from closeknit.apps.estimators import by_size
 from closeknit.apps.mode_search import Ends, find_ends, find_ends_together
 from closeknit.apps.shifting import BaseMeanShift, merge_ends
 from closeknit.apps.trajectories import Trajectories
 from closeknit.exceptions import NotConvergedWarning
-from closeknit.neighbors import validate_points
+from closeknit.neighbors import check_data
 from closeknit.progress import shown
 
 
@@ -131,7 +131,9 @@ class MeanShift(BaseMeanShift):
         self
         """
         self._check_parameters()
-        X = validate_points(self, X, accept_sparse=False, dtype=np.float64, ensure_min_samples=2)
+        X = check_data(
+            X, estimator=self, accept_sparse=False, dtype=np.float64, ensure_min_samples=2
+        )
         with shown(self.verbose):
             density, near, sigmas = self._estimate(X)
             ends, known = find_ends_together(density, near, self.tol, self.max_iter, self.n_jobs)
@@ -181,7 +183,7 @@ class MeanShift(BaseMeanShift):
             The label of the fitted point whose end is nearest to the new point's.
         """
         check_is_fitted(self)
-        X = validate_points(self, X, accept_sparse=False, dtype=np.float64, reset=False)
+        X = check_data(X, estimator=self, accept_sparse=False, dtype=np.float64, reset=False)
         ends = find_ends(self.density_, X, self.tol, self.max_iter, self.trajectories_)
         self._warn_about(ends)
         alone = ends.leaders < 0

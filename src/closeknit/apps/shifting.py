@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from closeknit._arrays import Array, Integers
-from closeknit._checks import check_count, check_share
+from closeknit._checks import check_number
 from closeknit.affinities import EntropicAffinities
 from closeknit.neighbors import Neighbors
 
@@ -43,7 +43,7 @@ class BaseMeanShift(ClusterMixin, BaseEstimator):
         ).fit(X)
 
     def _check_parameters(self) -> None:
-        check_count("max_iter", self.max_iter)
+        check_number("max_iter", self.max_iter, integer=True, least=1)
         if self.n_neighbors is None:
             raise ValueError("n_neighbors=None has no meaning here; use 'auto' or a number")
         if isinstance(self.neighbors, Neighbors | tuple):
@@ -51,7 +51,7 @@ class BaseMeanShift(ClusterMixin, BaseEstimator):
                 "points that move need new neighbours: neighbors= must be 'auto', 'exact', "
                 "'approximate' or an index, not the neighbours themselves"
             )
-        check_share("tol", self.tol)
+        check_number("tol", self.tol, share=True)
         if not 0.0 < self.merge < math.inf:
             raise ValueError(f"merge={self.merge} must be a positive number")
 

@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from closeknit._arrays import Array
 from closeknit.embeddings.out_of_sample import new_affinities
 from closeknit.graphs import affinity_graph
-from closeknit.neighbors import validate_points
+from closeknit.neighbors import DataInputMixin, check_data
 
 
-class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class BaseEmbedding(
+    DataInputMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+):
     """`fit_transform`, `transform`, and what scikit-learn and `closeknit.io` want to know."""
 
     #: What is saved of a fitted estimator, besides its parameters.
@@ -97,7 +99,7 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Check the data to be embedded, once for everything that follows."""
         if self.dtype not in ("float64", "float32", np.float64, np.float32):
             raise ValueError(f"dtype={self.dtype!r} must be 'float64' or 'float32'")
-        X = validate_points(self, X, ensure_min_samples=2)
+        X = check_data(X, estimator=self, ensure_min_samples=2)
         if self.n_components >= X.shape[0]:
             raise ValueError(
                 f"n_components={self.n_components} must be less than the number of points, "
@@ -109,10 +111,3 @@ class BaseEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _n_features_out(self) -> int:
         """Number of columns of a transform, as scikit-learn's mixin wants it."""
         return self.embedding_.shape[1]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = "precomputed" in (self.metric, self.affinity)
-        tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags

@@ -12,7 +12,7 @@ from closeknit._arrays import Array, Integers
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
 from closeknit.linalg import core_graph
-from closeknit.neighbors import validate_points
+from closeknit.neighbors import check_data
 from closeknit.repulsion import Potential
 
 
@@ -38,7 +38,7 @@ def new_affinities(estimator: Any, X: Any) -> tuple[Any, Integers]:
     """
     affinity = estimator.affinity_estimator_
     if affinity is None:
-        Q = sparse.csr_matrix(validate_points(estimator, X, dtype=np.float64, reset=False))
+        Q = sparse.csr_matrix(check_data(X, estimator=estimator, dtype=np.float64, reset=False))
         if (Q.data < 0.0).any():
             raise ValueError("affinities must not be negative")
         sums = np.asarray(Q.sum(axis=1)).ravel()
@@ -47,7 +47,7 @@ def new_affinities(estimator: Any, X: Any) -> tuple[Any, Integers]:
                 f"row {int(np.argmin(sums > 0.0))} of the new affinities has no neighbour"
             )
         return sparse.csr_matrix(sparse.diags(1.0 / sums) @ Q), np.full(Q.shape[0], -1)
-    X = validate_points(estimator, X, reset=False)
+    X = check_data(X, estimator=estimator, reset=False)
     if hasattr(affinity, "transform_and_match"):
         Q, matches = affinity.transform_and_match(X, as_new=True)
     else:

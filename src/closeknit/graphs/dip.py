@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closeknit._arrays import Array, Integers
-from closeknit._checks import check_share
+from closeknit._checks import check_number
 from closeknit.graphs.modes import check_sample
 
 #: Samples larger than this are compared with uniform ones of this size, scaled by √n: the law of
@@ -164,8 +164,8 @@ def dip_modes(
     >>> dip_modes(np.r_[rng.normal(0, 1, 300), rng.normal(9, 1, 300)]).size >= 2
     True
     """
-    check_share("alpha1", alpha1)
-    check_share("alpha2", alpha2)
+    check_number("alpha1", alpha1, share=True)
+    check_number("alpha2", alpha2, share=True)
     modes: list[float] = []
     parts = [np.sort(check_sample(sample))]
     while parts:

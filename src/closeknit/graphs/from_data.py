@@ -22,6 +22,7 @@ from closeknit.linalg import (
     check_weights,
     core_graph,
     real_array,
+    sorted_rows,
 )
 
 #: Parameters that say which affinities; all but the first are those of entropic ones.
@@ -98,11 +99,14 @@ def affinity_graph(
         P = transformer.fit_transform(X)
     if P.shape != (X.shape[0], X.shape[0]):
         raise ValueError(f"the affinity transformer gave shape {P.shape} for {X.shape[0]} points")
-    W = symmetrize(P) if symmetric else P
     if affinity != "entropic" or not sparse.issparse(P):
-        return check_weights(W), transformer
+        return check_weights(symmetrize(P) if symmetric else P), transformer
+    if not symmetric:
+        return P, transformer
     # Sparse entropic affinities are finite, positive but for underflow, and without diagonal.
-    if symmetric and not W.data.all():
+    P = sorted_rows(P)
+    W = mean_of(P, P.T.tocsr())
+    if not W.data.all():
         W.eliminate_zeros()
     return W, transformer
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from closeknit._checks import check_count
+from closeknit._checks import check_number
 from closeknit.graphs.selection import keep_smallest
 from closeknit.graphs.sparsifier import BaseSparsifier
 from closeknit.linalg import canonical, check_weights, entry_rows, take_entries, with_data
@@ -161,7 +161,7 @@ class KNNSparsifier(BaseSparsifier):
         if self.mode not in ("connectivity", "distance"):
             raise ValueError(f"mode={self.mode!r} is unknown; choose 'connectivity' or 'distance'")
         if self.n_neighbors is not None:
-            check_count("n_neighbors", self.n_neighbors)
+            check_number("n_neighbors", self.n_neighbors, integer=True, least=1)
 
 
 def _nearness_by_weight(W: csr_matrix) -> csr_matrix:

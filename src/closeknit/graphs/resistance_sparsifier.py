@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from closeknit._arrays import Array, Integers
-from closeknit._checks import check_count, check_share
+from closeknit._checks import check_number
 from closeknit.graphs.resistances import effective_resistances
 from closeknit.graphs.sparsifier import BaseSparsifier
 from closeknit.linalg import canonical, row_sums
@@ -124,9 +124,9 @@ class ResistanceSparsifier(BaseSparsifier):
         super()._check_parameters()
         self._check_one_target("n_edges", "sparsity", "epsilon")
         if self.n_edges is not None:
-            check_count("n_edges", self.n_edges)
+            check_number("n_edges", self.n_edges, integer=True, least=1)
         if self.epsilon is not None:
-            check_share("epsilon", self.epsilon)
+            check_number("epsilon", self.epsilon, share=True)
 
 
 def _leverages(W: Any, edges: Any, n_projections: int, random: Any, n_jobs: int | None) -> Array:

@@ -13,7 +13,7 @@ from closeknit._threads import effective_n_jobs
 from closeknit.affinities import scales_of
 from closeknit.graphs.compare import sparsity
 from closeknit.graphs.from_data import affinity_graph
-from closeknit.neighbors import validate_points
+from closeknit.neighbors import check_data
 from closeknit.progress import shown
 
 #: What `fit` may be given.
@@ -57,7 +57,7 @@ class BaseSparsifier(BaseEstimator):
             An interrupt (Ctrl-C) is passed on and leaves the graph that was fitted before.
         """
         self._check_parameters()
-        X = validate_points(self, X, ensure_min_samples=2)
+        X = check_data(X, estimator=self, ensure_min_samples=2)
         if self.input != "data" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"input={self.input!r} needs a square matrix, got shape {X.shape}; "

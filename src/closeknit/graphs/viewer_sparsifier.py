@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from closeknit._arrays import Array
-from closeknit._checks import check_count
+from closeknit._checks import check_number
 from closeknit._threads import effective_n_jobs, single_threaded_blas
 from closeknit.affinities import check_kernel, check_perplexity, scales_of
 from closeknit.exceptions import NoViewerWarning
@@ -200,7 +200,7 @@ class ViewerSparsifier(BaseSparsifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_count("n_viewers", self.n_viewers)
+        check_number("n_viewers", self.n_viewers, integer=True, least=1)
         self._check_one_target("votes", "sparsity")
         if self.votes is not None and not self.votes >= 1:
             raise ValueError(f"votes={self.votes} must be at least 1")

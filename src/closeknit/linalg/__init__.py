@@ -29,6 +29,7 @@ from closeknit.linalg.csr import (
     row_sums,
     same_pattern,
     same_weights,
+    sorted_rows,
     with_data,
 )
 from closeknit.linalg.eigenvectors import Eigenvectors, graph_eigenvectors
@@ -68,6 +69,7 @@ __all__ = [
     "same_weights",
     "sample_entries",
     "sample_rows",
+    "sorted_rows",
     "strongest_entries",
     "take_entries",
     "thin",

@@ -43,6 +43,9 @@ class ApproximateCholesky:
         Another factor of as many points, whose order of elimination is taken, which saves time.
         Meant for weights that change while the pattern stays; another pattern is factorised, too,
         only in an order that does not suit it.
+    check : bool, default=True
+        Whether to bring the weights into canonical format. With False they must be a CSR matrix of
+        float64 in that format, as those are that have been looked at before.
 
     Notes
     -----
@@ -87,8 +90,10 @@ class ApproximateCholesky:
         *,
         n_jobs: int | None = -1,
         like: ApproximateCholesky | None = None,
+        check: bool = True,
     ) -> None:
-        weights = canonical(weights, name="a matrix to factorise")
+        if check:
+            weights = canonical(weights, name="a matrix to factorise")
         n = weights.shape[0]
         values = np.ascontiguousarray(excess, dtype=np.float64)
         if values.shape != (n,):

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
-from closeknit._checks import LARGEST, check_structure, contiguous
+from closeknit._checks import LARGEST, check_structure
 from closeknit._threads import effective_n_jobs
 
 
@@ -45,22 +45,29 @@ def canonical(
     >>> canonical(twice).data
     array([2., 4.])
     """
-    check_structure(matrix, name)
-    out = contiguous(csr_matrix(matrix, dtype=dtype))
+    out = csr_matrix(check_structure(matrix, name), dtype=dtype)
     if out.shape[0] != out.shape[1]:
         raise ValueError(f"{name} must be square, got shape {out.shape}")
     if out.dtype not in (np.float32, np.float64):
         out = out.astype(np.float64)
     if not out.has_sorted_indices:
-        out = _with_sorted_rows(out)
+        out = sorted_rows(out)
     if not out.has_canonical_format:
         out = out.copy()
         out.sum_duplicates()
     return out
 
 
-def _with_sorted_rows(matrix: csr_matrix) -> csr_matrix:
-    """The same in a copy with sorted rows: rows of one length at once, which NumPy does faster."""
+def sorted_rows(matrix: csr_matrix) -> csr_matrix:
+    """Return a copy with sorted rows; rows of one length are sorted at once, which is faster.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> from closeknit.linalg import sorted_rows
+    >>> sorted_rows(csr_matrix(([0.1, 0.9], [2, 1], [0, 2]), shape=(1, 3))).indices
+    array([1, 2], dtype=int32)
+    """
     n, k = matrix.shape[0], int(matrix.indptr[1]) if len(matrix.indptr) > 1 else 0
     if not k or matrix.nnz != n * k or (np.diff(matrix.indptr) != k).any():
         return matrix.sorted_indices()

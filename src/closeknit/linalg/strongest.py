@@ -48,7 +48,9 @@ def strongest_entries(
         return None
     keep = np.empty(weights.nnz, dtype=np.uint8)
     threads = effective_n_jobs(n_jobs)
-    _check_mirrored(_core.mark_strongest(core_graph(weights), n_neighbors, keep, threads))
+    alone = _core.mark_strongest(core_graph(weights), n_neighbors, keep, threads)
+    if alone >= 0:
+        raise _not_symmetric(alone)
     return np.flatnonzero(keep)
 
 
@@ -156,9 +158,9 @@ def _draw(
     n_drawn = (n_neighbors + 1) // 2
     rest, counts = np.empty(weights.shape[0]), (n_neighbors - n_drawn, n_drawn)
     graph, threads = core_graph(weights), effective_n_jobs(n_jobs)
-    _check_mirrored(
-        _core.sample_entries(graph, counts, random_state, first, own, mirrored, rest, threads)
-    )
+    alone = _core.sample_entries(graph, counts, random_state, first, own, mirrored, rest, threads)
+    if alone >= 0:
+        raise _not_symmetric(alone)
     return rest / n_drawn
 
 
@@ -170,12 +172,12 @@ def _factors(drawn: Array, share: Array, values: Array) -> Array:
     return factors
 
 
-def _check_mirrored(alone: int) -> None:
-    if alone >= 0:
-        raise ValueError(
-            f"weights must be symmetric, but row {alone} differs from column {alone}; "
-            "use closeknit.graphs.symmetrize"
-        )
+def _not_symmetric(row: int) -> ValueError:
+    """The error about a row that differs from its column."""
+    return ValueError(
+        f"weights must be symmetric, but row {row} differs from column {row}; "
+        "use closeknit.graphs.symmetrize"
+    )
 
 
 def take_entries(

@@ -27,7 +27,7 @@ _CAPABILITIES = (
 )
 
 
-#: Names of the directions; those of one's own may have one as well.
+#: Directions by name; classes derived from one may register a name, too.
 DIRECTIONS: dict[str, type[Direction[Any]]] = {}
 
 
@@ -109,7 +109,7 @@ class Direction(Generic[P]):
 
     Examples
     --------
-    A direction of one's own, the gradient over a guess of the curvature:
+    A custom direction, the gradient over a guess of the curvature:
 
     >>> from closeknit.minimize import Direction, Springs, minimize
     >>> class Damped(Direction):

@@ -20,6 +20,7 @@ class _LBFGSDescent(Descent[P]):
     """L-BFGS at work; derived classes may bring a better H₀ than the identity."""
 
     def __post_init__(self, X: Array) -> None:
+        super().__post_init__(X)
         # s, y, 1/⟨s, y⟩
         self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=self.rule.memory)
         self._previous: tuple[Array, Array] | None = None  # X, gradient
@@ -31,8 +32,8 @@ class _LBFGSDescent(Descent[P]):
         self._previous = None
         return had_memory
 
-    def initial(self, gradient: Array) -> Array:
-        """Apply H₀, up to a scale; before the first pair the scale is a move of unit length."""
+    def initial(self, X: Array, gradient: Array) -> Array:
+        """Apply H₀ at X, up to a scale; before the first pair that is a move of unit length."""
         return gradient if self._pairs else gradient / norm(gradient)
 
     def propose(self, X: Array, gradient: Array) -> Array:
@@ -57,10 +58,10 @@ class _LBFGSDescent(Descent[P]):
         if self._pairs:
             _, y, rho = self._pairs[-1]
             # Both at once, because a factor is read from memory for each solve.
-            r, scaled = np.split(self.initial(np.hstack([q, y])), 2, axis=1)
+            r, scaled = np.split(self.initial(X, np.hstack([q, y])), 2, axis=1)
             r = r / (rho * inner(y, scaled))
         else:
-            r = self.initial(q)
+            r = self.initial(X, q)
         for (s, y, rho), share in zip(self._pairs, reversed(shares), strict=True):
             r += (share - rho * inner(y, r)) * s
         return -r
@@ -95,16 +96,8 @@ class LBFGS(Direction[Problem], name="lbfgs"):
 
 
 class _SpectralLBFGSDescent(_LBFGSDescent[AttractiveProblem], SpectralDescent):
-    def __post_init__(self, X: Array) -> None:
-        _LBFGSDescent.__post_init__(self, X)
-        SpectralDescent.__post_init__(self, X)
-
-    def initial(self, gradient: Array) -> Array:
-        return self.hessian.solve(gradient)
-
-    def propose(self, X: Array, gradient: Array) -> Array:
-        self.refresh(X)
-        return super().propose(X, gradient)
+    def initial(self, X: Array, gradient: Array) -> Array:
+        return self.hessian_at(X).solve(gradient)
 
 
 @dataclass(frozen=True)

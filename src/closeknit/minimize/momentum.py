@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from numpy.typing import NDArray
 
 from closeknit import _core
 from closeknit._arrays import Array
@@ -171,42 +171,37 @@ class Momentum(MomentumRule, name="momentum"):
 
 
 class _SpectralMomentumDescent(MomentumDescent):
-    def __post_init__(self, X: Array) -> None:
-        super().__post_init__(X)
-        rule, weights = self.rule, self.problem.attractive_weights(X)
-        self._sample = sample_entries(weights, rule.n_neighbors, rule.random_state, rule.n_jobs)
-        self._epsilon, self._kept = rule.stiffness, self._kept_weights(X)
-        self._factor = self._factorize(None)
-        self._next_refresh = rule.refresh_after(0)
+    _factor: ApproximateCholesky | None = None
+    _refresh_at: float = 0
+    _epsilon: float
+    _data: NDArray[Any]
 
     def propose(self, X: Array, gradient: Array) -> Array:
         """Update the velocity along the spectral direction, whose factor follows the weights."""
-        if self.iteration >= self._next_refresh:
-            self._next_refresh = self.rule.refresh_after(self.iteration)
-            epsilon, kept = self.rule.stiffness_at(self.iteration), self._kept_weights(X)
-            if epsilon != self._epsilon or not np.array_equal(kept.data, self._kept.data):
-                self._epsilon, self._kept = epsilon, kept
-                self._factor = self._factorize(self._factor)
+        if self._factor is None or self.iteration >= self._refresh_at:
+            self._factor = self._factorize(X)
+            self._refresh_at = self.rule.refresh_after(self.iteration)
         direction = self._factor.solve(gradient)
         direction *= 1.0 + self._epsilon
         return super().propose(X, direction)
 
-    def _kept_weights(self, X: Array) -> csr_matrix:
-        """Return weights at X whose Laplacian is, on average, that of all."""
-        if self._sample is None:
-            return self.problem.attractive_weights(X)
-        positions, factors = self._sample
+    def _factorize(self, X: Array) -> ApproximateCholesky:
+        """Factorise 4L⁺ + 4εD⁺ of the sampled weights at X, unless that is the last factor's."""
+        rule, like = self.rule, self._factor
+        if like is None:
+            weights = self.problem.attractive_weights(X)
+            self._sample = sample_entries(weights, rule.n_neighbors, rule.random_state, rule.n_jobs)
+        positions, factors = self._sample or (None, 1.0)
         kept = self.problem.attractive_weights(X, positions)
-        return with_data(kept, factors * kept.data)
-
-    def _factorize(self, like: ApproximateCholesky | None) -> ApproximateCholesky:
-        """Factorise 4 times the Laplacian of the kept weights, with ε times the degrees added."""
-        degrees = row_sums(self._kept)
+        data, epsilon = factors * kept.data, rule.stiffness_at(self.iteration)
+        if like is not None and epsilon == self._epsilon and np.array_equal(data, self._data):
+            return like
+        self._epsilon, self._data = epsilon, data
+        degrees = row_sums(with_data(kept, data))
         degrees[degrees <= 0.0] = degrees.mean() or 1.0  # points without attraction move, too
-        weights = with_data(self._kept, 4.0 * self._kept.data.astype(np.float64))
-        rule = self.rule
+        weights, excess = with_data(kept, 4.0 * data.astype(np.float64)), 4.0 * epsilon * degrees
         return ApproximateCholesky(
-            weights, 4.0 * self._epsilon * degrees, rule.random_state, n_jobs=rule.n_jobs, like=like
+            weights, excess, rule.random_state, n_jobs=rule.n_jobs, like=like, check=False
         )
 
 

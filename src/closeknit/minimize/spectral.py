@@ -166,21 +166,21 @@ class SpectralDescent(Descent[AttractiveProblem]):
     def __post_init__(self, X: Array) -> None:
         self._age = 0
         self._options = {name: getattr(self.rule, name) for name in _OPTIONS}
-        self.hessian = AttractiveHessian(self.problem.attractive_weights(X), **self._options)
+        self._hessian = AttractiveHessian(self.problem.attractive_weights(X), **self._options)
 
     def propose(self, X: Array, gradient: Array) -> Array:
         """Two triangular solves."""
-        self.refresh(X)
-        return -self.hessian.solve(gradient)
+        return -self.hessian_at(X).solve(gradient)
 
-    def refresh(self, X: Array) -> None:
+    def hessian_at(self, X: Array) -> AttractiveHessian:
         """Count an iteration, and refactorise if it is time and the weights have changed."""
         if self.rule.refresh is not None and self._age >= self.rule.refresh:
             weights = self.problem.attractive_weights(X)
-            if not same_weights(weights, self.hessian.weights):
-                self.hessian = AttractiveHessian(weights, like=self.hessian, **self._options)
+            if not same_weights(weights, self._hessian.weights):
+                self._hessian = AttractiveHessian(weights, like=self._hessian, **self._options)
             self._age = 0
         self._age += 1
+        return self._hessian
 
 
 #: Parameters of the direction that are the Hessian's.

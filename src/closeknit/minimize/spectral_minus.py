@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from closeknit._arrays import Array
-from closeknit._checks import check_share
+from closeknit._checks import check_number
 from closeknit.linalg import conjugate_gradients, same_weights
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import CurvedProblem
@@ -48,7 +48,7 @@ class SpectralMinus(Direction[Any], name="spectral-minus"):
     """Solve (4L⁺ + 8λL^xx_{i·,i·} + μI) P = −G inexactly by linear conjugate gradients.
 
     The system is new at every X; each solve starts from the previous direction (the paper's SD−,
-    section 3). Fewest iterations, dearest ones.
+    section 3). It takes the fewest iterations, but each costs the most.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class SpectralMinus(Direction[Any], name="spectral-minus"):
     )
 
     def __post_init__(self) -> None:
-        check_share("tol", self.tol)
+        check_number("tol", self.tol, share=True)
         if self.max_inner < 1:
             raise ValueError(f"max_inner={self.max_inner!r} must be at least 1")
 

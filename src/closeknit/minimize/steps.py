@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from closeknit._arrays import Array
-from closeknit._checks import check_share
+from closeknit._checks import check_number
 from closeknit.linalg import inner, norm
 
 
@@ -88,7 +88,7 @@ class Step(ABC):
 
     Examples
     --------
-    A step of one's own, always α = 0.1:
+    A custom step, always α = 0.1:
 
     >>> from closeknit.minimize import Springs, Step, minimize
     >>> class Tenth(Step):
@@ -140,8 +140,8 @@ class Backtracking(Step):
     grow: float = 2.0
 
     def __post_init__(self) -> None:
-        check_share("sufficient", self.sufficient)
-        check_share("shrink", self.shrink)
+        check_number("sufficient", self.sufficient, share=True)
+        check_number("shrink", self.shrink, share=True)
         if not 1.0 <= self.grow < np.inf:
             raise ValueError(f"grow={self.grow!r} must be at least 1 and finite")
 

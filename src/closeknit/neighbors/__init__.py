@@ -29,11 +29,11 @@ from closeknit.neighbors.geometry import GEOMETRIES
 from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.points import (
+    DataInputMixin,
     check_data,
     check_n_neighbors,
     same_rows,
     seed_of,
-    validate_points,
 )
 from closeknit.neighbors.precomputed import PrecomputedIndex
 from closeknit.neighbors.result import Neighbors, check_answer, given_neighbors
@@ -43,6 +43,7 @@ __all__ = [
     "GEOMETRIES",
     "AllPoints",
     "ApproximateIndex",
+    "DataInputMixin",
     "EstimatorIndex",
     "ExactIndex",
     "NeighborIndex",
@@ -62,5 +63,4 @@ __all__ = [
     "nearest_of_all",
     "same_rows",
     "seed_of",
-    "validate_points",
 ]

@@ -10,9 +10,10 @@ from closeknit.neighbors._sketch import rounding_margin
 from closeknit.neighbors.candidates import candidate_distances
 from closeknit.neighbors.points import Data, Found
 
-# Below this many dimensions our own kernel of sketches serves as well.
-_FEWEST_FEATURES = 512
-_MOST_POINTS = 2**12  # for whose pairs a matrix is held
+#: Below this many dimensions our own kernel of sketches serves as well.
+FEWEST_FEATURES = 512
+#: For whose pairs a matrix is held.
+MOST_POINTS = 2**12
 _SAFE = (
     2.0**-60,
     2.0**60,
@@ -23,7 +24,10 @@ _ROWS, _FEATURES = 256, 1024  # of a product; over few features float32 rounds l
 def nearest_by_products(
     points: Data, n_neighbors: int, *, exclude_self: bool, n_threads: int
 ) -> Found | None:
-    """Find the nearest points to each of them, where this is faster than by sketches.
+    """Find the nearest points to each of them, where float32 suits their magnitude.
+
+    It is faster than by sketches for up to `MOST_POINTS` points of at least `FEWEST_FEATURES`
+    features.
 
     Parameters
     ----------
@@ -36,8 +40,7 @@ def nearest_by_products(
     Returns
     -------
     (indices, sq_distances) : (n_points, n_neighbors) arrays, or None
-        Sorted by (distance, index). None if there are many points or few dimensions, or if float32
-        does not suit their magnitude.
+        Sorted by (distance, index). None if squares of the values over- or underflow in float32.
 
     Examples
     --------
@@ -46,13 +49,10 @@ def nearest_by_products(
     >>> nearest_by_products(X, 1, exclude_self=True, n_threads=1)[0].ravel()
     array([1, 0, 1], dtype=int32)
     """
-    n_points, n_features = points.shape
-    if n_points > _MOST_POINTS or n_features < _FEWEST_FEATURES:
-        return None
     values = (points - points.mean(axis=0, dtype=np.float64).astype(points.dtype)).astype(
         np.float32, copy=False
     )
-    largest = float(np.abs(values).max()) ** 2 * n_features
+    largest = float(np.abs(values).max()) ** 2 * points.shape[1]
     if not _SAFE[0] < largest < _SAFE[1]:
         return None
     near = _candidates(values, n_neighbors, exclude_self, n_threads)

@@ -10,8 +10,7 @@ others never have them as neighbours, and they are compared with everyone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +18,7 @@ import scipy.sparse as sp
 from closeknit import _core
 from closeknit._arrays import Array, Flags, Integers
 from closeknit._threads import chunks
+from closeknit.neighbors._sketch_engine import SketchEngine
 from closeknit.neighbors.candidates import nearest_of_all
 from closeknit.neighbors.points import Data, Found, SearchEngine, as_rows
 
@@ -182,55 +182,55 @@ def _differ(A: Data, B: Data) -> Flags:
     return np.asarray(different.any(axis=1))
 
 
-def set_outliers_aside(
-    points: Data, scale: float, n_threads: int, make: Callable[[Data], SearchEngine]
-) -> SearchEngine:
-    """Return an engine for dense points that outliers do not slow down.
+def set_outliers_aside(engine: SketchEngine, scale: float) -> SearchEngine:
+    """Return an engine for the same points that outliers do not slow down.
 
     Parameters
     ----------
-    points : array
+    engine : SketchEngine
+        As it is before the first search.
     scale : float
         As from `data_scale`.
-    n_threads : int
-    make : callable
-        Makes an engine for points without outliers.
     """
+    points = engine.points
+    if engine.sq_offsets is not None:  # then an outlier may be nearest
+        return engine
     sample = points[:: -(-len(points) // _SAMPLE)].astype(np.float64)
     center = np.median(sample, axis=0)
     if np.median(abs(sample - center).max(axis=1)) * _GAP * scale > 1.0:
-        return make(points)
+        return engine
     deviations = _deviations(points, center)
     largest = np.sort(deviations)[-_MOST - 1 :]
     gaps = np.flatnonzero(largest[1:] > _GAP * largest[:-1])
     if len(gaps) == 0 or largest[gaps[0]] == 0.0:
-        return make(points)
-    return _OutlierEngine(points, n_threads, deviations, float(largest[gaps[0]]), center, make)
+        return engine
+    radius = float(largest[gaps[0]])
+    return _OutlierEngine(points, engine.n_threads, radius, center, deviations, engine)
 
 
 @dataclass(eq=False)
 class _OutlierEngine(SearchEngine):
     """Leaves all but a few points to another engine."""
 
-    deviations: InitVar[Array]
     radius: float
     center: Array
-    make: InitVar[Callable[[Data], SearchEngine]]
+    deviations: InitVar[Array]
+    engine: InitVar[SketchEngine]
 
-    def __post_init__(self, deviations: Array, make: Callable[[Data], SearchEngine]) -> None:
+    def __post_init__(self, deviations: Array, engine: SketchEngine) -> None:
         self._near = np.flatnonzero(deviations <= self.radius)
         self._far = np.flatnonzero(deviations > self.radius)
-        self._engine = make(self.points[self._near])
+        self._engine = replace(engine, points=self.points[self._near])
 
     @property
     def built_for(self) -> int:
         """The number of neighbours for which the other engine was built."""
-        return getattr(self._engine, "built_for", 0)
+        return self._engine.built_for
 
     @property
     def recall(self) -> float | None:
         """The recall that the other engine has measured."""
-        return getattr(self._engine, "recall", None)
+        return self._engine.recall
 
     def search(
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False

@@ -11,7 +11,7 @@ from closeknit import _core
 from closeknit._arrays import Array, Integers
 from closeknit._threads import single_threaded_blas
 from closeknit.neighbors._cells import Cells, assign, group_by_cell, make_cells, pack
-from closeknit.neighbors._products import nearest_by_products
+from closeknit.neighbors._products import FEWEST_FEATURES, MOST_POINTS, nearest_by_products
 from closeknit.neighbors._sketch import MAX_COMPONENTS, Sketcher, Sketches, rounding_margin
 from closeknit.neighbors._sketch_settings import (
     RESIDUAL_WEIGHT,
@@ -79,8 +79,9 @@ class SketchEngine(SearchEngine):
         self, n_neighbors: int, queries: Data | None = None, *, exclude_self: bool = False
     ) -> Found:
         """Find the nearest points; see `SearchEngine.search`."""
-        exact = self.target_recall is None
-        if exact and queries is None and self.sq_offsets is None:
+        exact, (n_points, n_features) = self.target_recall is None, self.points.shape
+        plain = exact and queries is None and self.sq_offsets is None
+        if plain and n_points <= MOST_POINTS and n_features >= FEWEST_FEATURES:
             found = nearest_by_products(
                 self.points, n_neighbors, exclude_self=exclude_self, n_threads=self.n_threads
             )
@@ -99,7 +100,7 @@ class SketchEngine(SearchEngine):
             spare = 0 if prepared.sketcher.basis is None else n_neighbors // 2
             prepared = replace(prepared, n_candidates=n_neighbors + spare + 8)
         if queries is None:
-            everyone = np.arange(self.points.shape[0], dtype=np.int32)
+            everyone = np.arange(n_points, dtype=np.int32)
             sketches, members = prepared.sketches, prepared.cells.members
             rows, own = self.points, everyone if exclude_self else None
         else:

@@ -1,4 +1,4 @@
-"""Metrics that are Euclidean distances in disguise.
+"""Metrics that reduce to Euclidean distances.
 
 A geometry turns data into points whose plain squared Euclidean distances (plus, for inner
 products, a number per point) rank neighbours as the metric does, and turns those into the squares
@@ -94,7 +94,7 @@ GEOMETRIES: dict[str, Geometry] = {
 
 
 def unknown_metric(metric: Any) -> ValueError:
-    """The error about a metric that is not Euclidean in disguise."""
+    """The error about a metric that does not reduce to Euclidean distances."""
     return ValueError(
         f"metric={metric!r} is unknown here; choose one of {', '.join(sorted(GEOMETRIES))}"
     )

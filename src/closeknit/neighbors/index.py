@@ -75,18 +75,6 @@ class _EuclideanIndex(ABC):
     def _make_engine(self, points: Data, sq_offsets: Offsets) -> SearchEngine:
         """Return what searches the points, adding an offset to each squared distance."""
 
-    def _sketch_engine(self, points: Data, sq_offsets: Offsets, *how: Any) -> SearchEngine:
-        """Return a search by sketches, which outliers do not slow down."""
-        n_threads = effective_n_jobs(self.n_jobs)
-        if sq_offsets is not None:
-            return SketchEngine(points, n_threads, sq_offsets, *how)
-        return set_outliers_aside(
-            points,
-            self._scale,
-            n_threads,
-            lambda others: SketchEngine(others, n_threads, None, *how),
-        )
-
     def fit(self, X: Any) -> Self:
         """Take the points among which to search.
 
@@ -188,7 +176,7 @@ class _EuclideanIndex(ABC):
 
     def _queries(self, X: Any) -> Data:
         """Check new data and turn them into points as the engine takes them."""
-        X = check_data(X, self.points_.shape[1])
+        X = check_data(X, n_features=self.points_.shape[1])
         if sp.issparse(X) != sp.issparse(self.points_):
             kinds = ("sparse", "dense") if sp.issparse(self.points_) else ("dense", "sparse")
             raise TypeError(f"the fitted data are {kinds[0]}, but X is {kinds[1]}; convert X")
@@ -272,7 +260,8 @@ class ExactIndex(_EuclideanIndex):
             log("exact search by a k-d tree, %d points", points.shape[0])
             return TreeEngine(points, n_threads)
         log("exact search by sketches, %d points", points.shape[0])
-        return self._sketch_engine(points, sq_offsets, None, 0)
+        engine = SketchEngine(points, n_threads, sq_offsets, target_recall=None, seed=0)
+        return set_outliers_aside(engine, self._scale)
 
 
 @dataclass(eq=False)
@@ -355,7 +344,7 @@ class ApproximateIndex(_EuclideanIndex):
             return SparseEngine(points, n_threads, sq_offsets, self._scale)
         log("approximate search, recall %g, %d points", self.target_recall, n_samples)
         how = (self.target_recall, self.seed_, self.built_for_)
-        return self._sketch_engine(points, sq_offsets, *how)
+        return set_outliers_aside(SketchEngine(points, n_threads, sq_offsets, *how), self._scale)
 
     def _result(self, indices: Any, sq_distances: Any) -> Neighbors:
         self.built_for_ = getattr(self._engine, "built_for", 0)

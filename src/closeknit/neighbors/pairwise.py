@@ -105,7 +105,7 @@ class PairwiseIndex:
         -------
         Neighbors
         """
-        X = check_data(X, self.points_.shape[1])
+        X = check_data(X, n_features=self.points_.shape[1])
         n_neighbors = check_n_neighbors(n_neighbors, self.points_.shape[0], exclude_self=False)
         return self._search(self._convert(X), n_neighbors, None)
 

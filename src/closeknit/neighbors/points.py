@@ -13,7 +13,6 @@ import scipy.sparse as sp
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
-from closeknit._checks import contiguous
 from closeknit._threads import chunks
 from closeknit.linalg import check_structure
 
@@ -22,6 +21,22 @@ Data: TypeAlias = Any  # an (n_samples, n_features) array or CSR matrix of float
 Found: TypeAlias = tuple[Integers, Array]
 
 _LARGEST = 1e153  # beyond it squares overflow, and below its inverse they underflow
+
+
+class DataInputMixin:
+    """The tags of estimators that take points, dense or sparse, or distances or affinities."""
+
+    metric: Any
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks for."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        given = (self.metric, getattr(self, "affinity", None))
+        tags.input_tags.pairwise = "precomputed" in given
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
 
 
 def as_rows(X: Data) -> _core.Rows:
@@ -36,7 +51,9 @@ def as_rows(X: Data) -> _core.Rows:
     return _core.Rows(np.ascontiguousarray(X))
 
 
-def check_data(X: Any, n_features: int | None = None) -> Data:
+def check_data(
+    X: Any, *, n_features: int | None = None, estimator: Any = None, **options: Any
+) -> Data:
     """Return finite float32 or float64 data, C-ordered or CSR, copied only if necessary.
 
     Parameters
@@ -44,6 +61,11 @@ def check_data(X: Any, n_features: int | None = None) -> Data:
     X : array-like, DataFrame or sparse matrix
     n_features : int, optional
         What the fitted data have.
+    estimator : estimator, optional
+        Learns the number and the names of features, or is asked for them if `reset` is False.
+    **options
+        Of `sklearn.utils.check_array`, and with an estimator of
+        `sklearn.utils.validation.validate_data`.
 
     Returns
     -------
@@ -56,48 +78,19 @@ def check_data(X: Any, n_features: int | None = None) -> Data:
     array([[1., 2.],
            [3., 4.]])
     """
-    from sklearn.utils import check_array
+    from sklearn.utils.validation import check_array, validate_data
 
-    check_structure(X)
-    X = contiguous(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"))
+    X = check_structure(X)
+    # In C order: sums in the order of memory would give a frame of columns other bits than the same
+    # array of rows.
+    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", **options}
+    X = check_array(X, **options) if estimator is None else validate_data(estimator, X, **options)
     if sp.issparse(X) and not (X.has_canonical_format and X.has_sorted_indices):
         X = X.copy()
         X.sum_duplicates()
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"X has {X.shape[1]} features, but the fitted data have {n_features}")
     return X
-
-
-def validate_points(estimator: Any, X: Any, **options: Any) -> Any:
-    """Check the data of an estimator: dense or sparse rows, in single or double precision.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Learns the number and the names of features, or is asked for them if `reset` is False.
-    X : array-like, DataFrame or sparse matrix
-    **options
-        Of `sklearn.utils.validation.validate_data`.
-
-    Returns
-    -------
-    array or CSR matrix
-
-    Examples
-    --------
-    >>> from sklearn.base import BaseEstimator
-    >>> from closeknit.neighbors import validate_points
-    >>> validate_points(BaseEstimator(), [[1, 2], [3, 4]])
-    array([[1., 2.],
-           [3., 4.]])
-    """
-    from sklearn.utils.validation import validate_data
-
-    check_structure(X)
-    # In C order: sums in the order of memory would give a frame of columns other bits than the same
-    # array of rows.
-    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", **options}
-    return contiguous(validate_data(estimator, X, **options))
 
 
 def same_rows(X: Data, fitted: Data, convert: Callable[[Data], Data] | None = None) -> bool:

@@ -46,8 +46,8 @@ def find_neighbors(
         `sklearn.metrics.pairwise_distances`.
     neighbors : {"auto", "exact", "approximate"}, index or estimator
         "auto" is exact for up to 20,000 points, up to 12 features, sparse data and metrics that
-        are not Euclidean in disguise, and approximate (recall 0.99) otherwise. An index is one of
-        this package; an estimator is anything like KNeighborsTransformer. Both use their own
+        do not reduce to Euclidean distances, and approximate (recall 0.99) otherwise. An index is
+        one of this package; an estimator is anything like KNeighborsTransformer. Both use their own
         metric and ignore the remaining parameters.
     n_jobs : int or None
         Threads, -1 for all cores. The answer does not depend on it.

@@ -171,10 +171,11 @@ class Repulsion(ABC):
 
 def check_positions(X: Any) -> Array:
     """Return positions as the compiled core takes them; NaN may be among them."""
-    X = np.ascontiguousarray(real_array(X, "X"))
+    if type(X) is not np.ndarray or X.dtype != np.float64:  # as those of a minimiser are
+        X = real_array(X, "X")
     if X.ndim != 2:
         raise ValueError(f"X must have shape (n_samples, n_components), got {X.shape}")
-    return X
+    return np.ascontiguousarray(X)
 
 
 @dataclass(frozen=True)
