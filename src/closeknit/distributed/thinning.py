@@ -37,7 +37,7 @@ def strongest_edges(graph: ShardedGraph, share: float) -> ShardedGraph:
     noted = folder.noted(name)
     if noted is None:
         run, common = blocks.cluster.run, (graph.name, blocks.starts)
-        n_entries = sum(run("strongest edges", _count, blocks.numbers, graph.name))
+        n_entries = sum(_count(folder, block, graph.name) for block in blocks.numbers)
         n_neighbors = int(np.ceil(share * n_entries / blocks.n_samples))
         parts = run("strongest edges", _weakest_of, blocks.numbers, *common, n_neighbors)
         weakest = WeakestKept.joined(parts)
