@@ -1,12 +1,15 @@
-"""A Dask cluster on this machine beside one process: seconds, memory, bytes per iteration.
+"""A Dask cluster on this machine beside one process: seconds, bytes, memory and the map itself.
 
-Run ``python benchmarks/distributed.py`` for all, or give numbers of points; half of the
-``--iterations`` are exaggerated. Both sides use the same cores: one process with a thread on each,
-or workers of one thread each, whose memory is limited. Seconds of the processor are those of all
-processes together, which on a machine that others use too are what can be compared.
+``python benchmarks/distributed.py 1000000`` fits a mixture of so many points with one process and
+with two workers of 2 GB each, until the maps have converged; give several numbers of points, or
+names of files in the folder ``--data``, of which ``name:20000`` takes so many rows. Both sides use
+the same two cores: one process with a thread on each, or workers of one thread each beside the
+calling process. Seconds of the processor are those of all processes together, which on a machine
+that others use too are what can be compared. ``--iterations`` cuts the fits short; half of them are
+exaggerated.
 
-``--parts`` times what an iteration consists of, and ``--quality FOLDER`` compares whole fits of
-data that are there with those of one process.
+Below the table stand, as JSON, the processor seconds of each stage, from which
+``benchmarks/scale.py`` takes its constants, together with those of ``distributed_parts.py``.
 """
 
 from __future__ import annotations
@@ -14,17 +17,14 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import socket
 import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from closeknit import _core
 from closeknit.progress import listening
 
 # This file bears the name of a library, which must be found first.
@@ -47,6 +47,18 @@ def mixture(n: int, n_features: int = 50, n_clusters: int = 100, rank: int = 8) 
     return X
 
 
+def load(name: str, folder: str) -> np.ndarray:
+    """Return a mixture of so many points, or rows of a file."""
+    if name.isdecimal():
+        return mixture(int(name))
+    name, _, rows = name.partition(":")
+    X = np.load(Path(folder, f"{name}.npz"))["X"]
+    X = X.reshape(len(X), -1).astype(np.float32, copy=False)
+    if rows:
+        X = X[np.sort(np.random.default_rng(0).choice(len(X), int(rows), replace=False))]
+    return X
+
+
 class Clock:
     """Seconds of each stage, by what is reported; on the clock, and of processors."""
 
@@ -64,39 +76,48 @@ class Clock:
             kept[self.stage] = kept.get(self.stage, 0.0) + end - begin
         self.stage, self.since = stage, now
 
-    def graph(self, kept: dict[str, float]) -> float:
-        """Seconds of all stages but the last."""
-        return sum(kept.values()) - kept["optimisation"]
 
-
-def measure(n: int, n_workers: int, iterations: int) -> dict[str, object]:
+def measure(name: str, folder: str, n_workers: int, iterations: int | None) -> dict[str, object]:
     """Fit once, in this process (no workers) or on a cluster, and say what it took."""
-    X = mixture(n)
-    stages = ((12.0, iterations // 2),)
-    settings = {"exaggeration": stages, "max_iter": iterations - iterations // 2, "tol": 0.0}
+    from closeknit.quality import neighbor_recall
+
+    X = load(name, folder)
+    settings = {"random_state": 0}
+    if iterations is not None:
+        stages = ((12.0, iterations // 2),)
+        settings |= {"exaggeration": stages, "max_iter": iterations - iterations // 2, "tol": 0.0}
     with cluster_of(n_workers) as client:
-        model, clock = timed_fit(X, client, {**settings, "random_state": 0})
-        found = {"peak": peak()}
+        model, clock = timed_fit(X, client, settings)
+        found = {"root": peak()}
         if client is not None:
             sent = sum(client.run(bytes_sent).values())
-            found = {
+            found |= {
                 "peaks": sorted(client.run(peak).values()),
-                "root": peak(),
-                "recall": model.affinity_estimator_.recall_,
+                "spilled": sum(client.run(bytes_spilled).values()),
+                "certified": model.affinity_estimator_.recall_,
                 # What workers sent, to each other and here, and the positions they were sent.
                 "bytes": sent / model.n_iter_ + 8.0 * len(X),
             }
+        Y = np.asarray(model.embedding_)
+    entropy = model.objective_ - model.kl_divergence_
     return {
-        "n": n,
+        "points": len(X),
         "workers": n_workers,
-        "graph": clock.graph(clock.seconds),
-        "each": clock.seconds["optimisation"] / model.n_iter_,
-        "cpu graph": clock.graph(clock.cpu),
-        "cpu each": clock.cpu["optimisation"] / model.n_iter_,
+        "iterations": model.n_iter_,
+        "seconds": clock.seconds,
+        "processors": clock.cpu,
         "kl": model.kl_divergence_,
-        "stages": {name: round(value, 1) for name, value in clock.cpu.items()},
+        # After each iteration of the last stage.
+        "path": dict(zip(*last_stage(model.history_, entropy), strict=True)),
+        "kept": neighbor_recall(X, Y, 15, sample=2000, random_state=0),
         **found,
     }
+
+
+def last_stage(history: object, entropy: float) -> tuple[list[int], list[float]]:
+    """Return numbers of iterations, and the divergences after them."""
+    rows = history.lam == history.lam[-1]
+    return history.iteration[rows].tolist(), (history.objective[rows] - entropy).tolist()
 
 
 @contextmanager
@@ -132,30 +153,14 @@ def timed_fit(X: np.ndarray, client: object, settings: dict) -> tuple[object, Cl
     return model, clock
 
 
-def compare(name: str, folder: str, rows: int | None, n_workers: int) -> None:
-    """Fit data here and on a cluster until they have converged; print how good the maps are."""
-    from closeknit.quality import neighbor_recall
-
-    loaded = np.load(Path(folder, f"{name}.npz"))
-    X = loaded["X"].reshape(len(loaded["X"]), -1)
-    X = X.astype(np.float32, copy=False)
-    if rows is not None:
-        X = X[np.sort(np.random.default_rng(0).choice(len(X), rows, replace=False))]
-    for workers in (0, n_workers):
-        with cluster_of(workers) as client:
-            model, clock = timed_fit(X, client, {"random_state": 0})
-            cpu, Y = sum(clock.cpu.values()), np.asarray(model.embedding_)
-        kept = neighbor_recall(X, Y, 15, sample=2000, random_state=0)
-        print(
-            f"| {name} | {len(X):,} | {workers or 'none'} | {sum(clock.seconds.values()):.0f} | "
-            f"{cpu:.0f} | {model.n_iter_} | {model.kl_divergence_:.4f} | {kept:.4f} |",
-            flush=True,
-        )
-
-
 def bytes_sent(dask_worker: object) -> int:
     """Bytes that a worker has sent to other processes."""
     return dask_worker.transfer_outgoing_bytes_total
+
+
+def bytes_spilled(dask_worker: object) -> float:
+    """Bytes that a worker has written to disk for want of memory."""
+    return dask_worker.data.cumulative_metrics["disk-write", "bytes"]
 
 
 def peak() -> int:
@@ -163,138 +168,70 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def parts_of_an_iteration(n: int) -> dict[str, float]:
-    """Seconds of this process and of all tasks, each on one thread, at a map of so many points."""
-    from scipy.sparse import csr_matrix
-
-    from closeknit.kernels import STUDENT
-    from closeknit.linalg import ApproximateCholesky
-    from closeknit.objectives import Attraction
-    from closeknit.repulsion import GridRepulsion
-
-    rng = np.random.default_rng(0)
-    X = np.sort(rng.normal(scale=0.1 * np.sqrt(n), size=(n, 2)), axis=0)
-    rng.shuffle(X[:, 1])
-    near = (np.arange(n)[:, None] + rng.integers(1, 1000, (n, 130))) % n
-    weights = np.full(130 * n, 1.0 / (130 * n), dtype=np.float32)
-    indptr = np.arange(0, 130 * n + 1, 130, dtype=np.int32)
-    W = csr_matrix((weights, near.ravel().astype(np.int32), indptr), shape=(n, n))
-    del near
-    attraction, repulsion = Attraction(W, STUDENT, 1), GridRepulsion(0.2, verify=False, n_jobs=1)
-    force, shared = np.empty_like(X), repulsion.shared(X, STUDENT)
-    strips, sent = shared.strips(X, max(1, n // 2**17)), X.astype(np.float32)
-    grid = shared.plan.box
-
-    def spread() -> None:
-        points = _core.SortedPoints(_core.Grid(*grid.arguments()), X, 1)
-        _core.spread(points, None, np.empty(grid.size, dtype=np.float32), 1)
-
-    def send() -> None:
-        with socketpair() as (here, there):
-            reader = threading.Thread(target=receive, args=(there, shared.nodes.nbytes))
-            reader.start()
-            here.sendall(memoryview(shared.nodes).cast("B"))
-            reader.join()
-
-    five = W.indices.reshape(n, -1)[:, :5].ravel()
-    strong = csr_matrix((weights[: 5 * n], five, np.arange(0, 5 * n + 1, 5)), shape=(n, n))
-    factor = ApproximateCholesky((strong + strong.T).tocsr(), np.full(n, 1.0 / n))
-    return {
-        "step": best(lambda: factor.solve(X)),
-        "spread": best(spread),
-        "grid to another process": best(send),
-        "grid, MB": shared.nodes.nbytes / 1e6,
-        "root": best(lambda: repulsion.shared(X, STUDENT)),
-        "attraction": best(lambda: attraction.value(sent, force)),
-        "repulsion": best(lambda: [shared.of_strip(sent, *strip) for strip in strips]),
-    }
-
-
-@contextmanager
-def socketpair():
-    """Two ends of a TCP connection within this machine."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        here = socket.create_connection(server.getsockname())
-        there, _ = server.accept()
-        with here, there:
-            yield here, there
-
-
-def receive(end: socket.socket, size: int) -> None:
-    """Read so many bytes."""
-    buffer = memoryview(bytearray(size))
-    while len(buffer):
-        buffer = buffer[end.recv_into(buffer) :]
-
-
-def best(function, repeats: int = 5) -> float:
-    """Seconds of the processor that the fastest of some calls takes."""
-    found = []
-    for _ in range(repeats):
-        began = time.process_time()
-        function()
-        found.append(time.process_time() - began)
-    return min(found)
-
-
 HEADS = (
-    *("points", "workers", "to the graph, s", "an iteration, s", "of one process"),
-    *("processors, s", "an iteration", "of one process", "MB sent per iteration"),
-    *("peaks of workers, GB", "of this process", "recall", "KL"),
+    *("data", "points", "workers", "s", "of one process", "to the graph", "iterations"),
+    *("an iteration, s", "of one process", "processors, s", "of one process"),
+    *("MB sent per iteration", "peaks of workers, GB", "spilled", "of this process"),
+    *("neighbours found", "KL", "of one process, after as many iterations", "recall@15"),
 )
+
+
+def describe(name: str, row: dict, alone: dict) -> str:
+    """Return a row of the table; `alone` is that of one process."""
+    total, alone_total = (sum(one["seconds"].values()) for one in (row, alone))
+    cpu, alone_cpu = (sum(one["processors"].values()) for one in (row, alone))
+    each, alone_each = (one["seconds"]["optimisation"] / one["iterations"] for one in (row, alone))
+    # Maps still change when they count as finished, and not all do so after as many iterations.
+    both = str(min(row["iterations"], alone["iterations"]))
+    divergence = row["path"][both] / alone["path"][both]
+    peaks = ", ".join(f"{value / 1e9:.2f}" for value in row.get("peaks", ()))
+    cells = (
+        *("mixture" if name.isdecimal() else name, f"{row['points']:,}", row["workers"] or "none"),
+        *(f"{total:.0f}", f"{total / alone_total:.2f}"),
+        *(f"{total - row['seconds']['optimisation']:.0f}", row["iterations"]),
+        *(f"{each:.3f}", f"{each / alone_each:.2f}", f"{cpu:.0f}", f"{cpu / alone_cpu:.2f}"),
+        *(f"{row.get('bytes', 0.0) / 1e6:.1f}", peaks, f"{row.get('spilled', 0.0) / 1e9:.2f}"),
+        *(f"{row['root'] / 1e9:.2f}", f"{row['certified']:.4f}" if row["workers"] else ""),
+        *(f"{row['kl']:.4f}", f"{divergence:.4f}", f"{row['kept']:.4f}"),
+    )
+    return f"| {' | '.join(str(cell) for cell in cells)} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sizes", nargs="*", type=int, default=[70_000, 250_000, 1_000_000])
-    parser.add_argument("--workers", type=int, nargs="*", default=[0, 1, 2])
-    parser.add_argument("--iterations", type=int, default=40)
+    parser.add_argument("sets", nargs="*", default=["1000000"])
+    parser.add_argument("--data", default=".", help="folder of the files")
+    parser.add_argument("--workers", type=int, nargs="*", default=[0, 2])
+    parser.add_argument("--iterations", type=int)
     parser.add_argument("--one", action="store_true", help="measure once and print JSON")
-    parser.add_argument("--parts", action="store_true", help="time the parts of an iteration")
-    parser.add_argument("--quality", help="compare whole fits of data in this folder")
-    parser.add_argument("--rows", type=int, help="of each set, drawn at random")
-    parser.add_argument("--sets", nargs="*", default=["mnist70k", "skin245k"])
     given = parser.parse_args()
-    if given.parts:
-        for n in given.sizes:
-            print(n, {name: round(value, 4) for name, value in parts_of_an_iteration(n).items()})
-    elif given.quality:
-        print("| data | points | workers | s | processors, s | iterations | KL | recall@15 |")
-        print("| --- " * 8 + "|")
-        for name in given.sets:
-            compare(name, given.quality, given.rows, max(given.workers))
-    elif given.one:
-        print(json.dumps(measure(given.sizes[0], given.workers[0], given.iterations)))
+    if given.one:
+        found = measure(given.sets[0], given.data, given.workers[0], given.iterations)
+        print(json.dumps(found))
     else:
         print_table(given)
 
 
 def print_table(given: argparse.Namespace) -> None:
-    """Measure each number of points and workers in a process of its own."""
+    """Measure each set and number of workers in a process of its own."""
     print("| " + " | ".join(HEADS) + " |")
-    print("| --- " * len(HEADS) + "|")
-    for n in given.sizes:
+    print("| --- " * len(HEADS) + "|", flush=True)
+    stages = []
+    for name in given.sets:
         alone = None
         for workers in given.workers:
-            command = [sys.executable, __file__, str(n), "--workers", str(workers), "--one"]
-            command += ["--iterations", str(given.iterations)]
-            text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            command = [sys.executable, __file__, name, "--workers", str(workers), "--one"]
+            command += ["--data", given.data]
+            if given.iterations is not None:
+                command += ["--iterations", str(given.iterations)]
+            text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
             row = json.loads(text.splitlines()[-1])
-            total = row["graph"] + given.iterations * row["each"]
-            cpu = row["cpu graph"] + given.iterations * row["cpu each"]
-            alone = alone or (total, cpu)
-            recall = f"{row['recall']:.4f}" if workers else ""
-            peaks = ", ".join(f"{value / 1e9:.2f}" for value in row.get("peaks", ()))
-            root = row.get("root", row.get("peak", 0)) / 1e9
-            print(
-                f"| {n:,} | {workers or 'none'} | {row['graph']:.0f} | {row['each']:.3f} | "
-                f"{total / alone[0]:.2f} | {row['cpu graph']:.0f} | {row['cpu each']:.3f} | "
-                f"{cpu / alone[1]:.2f} | {row.get('bytes', 0.0) / 1e6:.0f} | {peaks} | "
-                f"{root:.2f} | {recall} | {row['kl']:.3f} |",
-                flush=True,
-            )
-            stages = ", ".join(f"{name} {value}" for name, value in row["stages"].items())
-            print(f"{n:,}, {workers} workers, of processors: {stages}", file=sys.stderr, flush=True)
+            alone = alone or row
+            print(describe(name, row, alone), flush=True)
+            processors = {stage: round(value, 2) for stage, value in row["processors"].items()}
+            facts = {what: row[what] for what in ("points", "workers", "iterations")}
+            stages.append(json.dumps({"data": name, **facts, "processors": processors}))
+    print("\n```\n" + "\n".join(stages) + "\n```")
 
 
 if __name__ == "__main__":

@@ -1,38 +1,55 @@
 """What a larger cluster would take: a simulation of the task graph with measured constants.
 
-``python benchmarks/scale.py`` prints the table of docs/scale.md. Seconds of processors per point
-are those that ``benchmarks/distributed.py`` printed for 30,000 points on two workers, and for the
-parts of an iteration at 200,000 points (`MEASURED`; see benchmarks/results/distributed.md). Tasks
-start when the scheduler has handed them out, one after the other, and a slot is free; what they
-need is sent before they start. Transfers share the network of the process that sends or receives
-them.
+``python benchmarks/scale.py`` prints the table of docs/scale.md. Its processor seconds per point
+are those that ``distributed.py`` printed for the most points with workers, and
+``distributed_parts.py`` for the parts of an iteration; both are read from
+benchmarks/results/distributed.md. Tasks start when the scheduler has handed them out, one after the
+other, and a slot is free; what they need is sent before they start. Transfers share the network of
+the process that sends or receives them.
 """
 
 from __future__ import annotations
 
 import heapq
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
-#: Seconds of a processor per million points. Stages are those of 30,000 points × 33.3, which counts
-#: the start of the workers to the search; the last two are those of 200,000 points × 5.
-MEASURED = {
-    "neighbours": 33.3 * 14.9,
-    "exact scan": 33.3 * 2.4,
-    "merging": 33.3 * 0.3,
-    "affinities": 33.3 * 1.3,
-    "symmetrisation": 33.3 * 0.9,
-    "strongest edges": 33.3 * 0.9,
-    "evaluation": 5.0 * (0.0396 + 0.0209),  # attraction and repulsion, all tasks of an iteration
-    "root": 5.0 * (0.0278 + 0.0365),  # the grid and the step, in the calling process
-}
-#: Seconds by which the scheduler hands out a task (dask's documentation speaks of 0.2 to 1 ms).
-PER_TASK = 0.5e-3
+RESULTS = Path(__file__).parent / "results" / "distributed.md"
+STAGES = (
+    *("cells", "exact scan", "neighbours", "merging", "affinities", "symmetrisation"),
+    *("sample of edges", "start", "strongest edges"),
+)
+
+
+def printed(what: str) -> dict:
+    """Return what was printed for the most points, of the lines that tell something."""
+    lines = [
+        json.loads(line) for line in RESULTS.read_text("utf-8").splitlines() if line[:1] == "{"
+    ]
+    return max((line for line in lines if line.get(what)), key=lambda line: line["points"])
+
+
+def constants() -> dict[str, float]:
+    """Seconds of a processor per point, of stages and parts; and of the scheduler per task."""
+    stages, parts = printed("workers"), printed("attraction")
+    found = {name: stages["processors"][name] / stages["points"] for name in STAGES}
+    for name in ("attraction", "repulsion", "step", "factor"):
+        found[name] = parts[name] / parts["points"]
+    few, many = (parts[f"messages, {tasks} tasks"]["this process"] for tasks in (2, 8))
+    return found | {"task": (many - few) / 6}
+
+
+MEASURED = constants()
+PER_TASK = MEASURED["task"]
+#: Iterations after which the factor is made anew.
+REFRESH = 20
 #: Bytes per second between two processes (10 Gbit/s), and of the shared folder per worker.
 NETWORK, DISK = 1.25e9, 5e8
 #: Threads of a worker, points of a task, rows of a cell, iterations of a map.
 THREADS, PART, CELL, ITERATIONS = 8, 2**17, 2**16, 500
-#: Bytes per point: positions, forces and numbers that come back, the graph (130 edges), the root.
-POSITION, BACK, GRAPH, ROOT = 8, 20, 8 * 130, 600
+#: Bytes per point: positions, forces that come back, the graph (130 edges), the root's arrays.
+POSITION, BACK, GRAPH, ROOT = 8, 8, 8 * 130, 600
 #: Bytes per point that stages write to the folder and read again.
 FILES = {
     "neighbours": 90 * 12 + 3 * 200,
@@ -66,34 +83,39 @@ def schedule(n_tasks: int, seconds: float, n_slots: int, before: float = 0.0) ->
 def stage(name: str, n: float, workers: int) -> Total:
     """One stage before the minimisation: tasks, and files through the shared folder."""
     tasks = max(1, int(n / (CELL if name == "neighbours" else PART)))
-    work = schedule(tasks, MEASURED[name] / 1e6 * n / tasks, workers * THREADS)
+    work = schedule(tasks, MEASURED[name] * n / tasks, workers * THREADS)
     files = 2.0 * FILES.get(name, 0) * n / (DISK * workers)
     return Total(max(work, files), "files" if files > work else "work")
 
 
 def iteration(n: float, workers: int) -> dict[str, float]:
-    """Seconds of one iteration: this process, positions out, tasks, forces back."""
-    tasks = max(1, int(n / PART))
+    """Seconds of one iteration.
+
+    The step; positions out; attraction in tasks, or the repulsion here if that takes longer; and
+    forces back.
+    """
+    parts = max(1, int(n / PART))
+    tasks = min(parts, workers * THREADS)
     hops = max(1, workers.bit_length())  # those that have the positions pass them on
+    work = schedule(tasks, MEASURED["attraction"] * n / tasks, workers * THREADS)
     return {
-        "root": MEASURED["root"] / 1e6 * n,
+        "step": (MEASURED["step"] + MEASURED["factor"] / REFRESH) * n,
         "out": hops * POSITION * n / NETWORK,
-        "tasks": schedule(tasks, MEASURED["evaluation"] / 1e6 * n / tasks, workers * THREADS),
+        "work": max(work, MEASURED["repulsion"] * n),
         "back": BACK * n / NETWORK,
     }
 
 
 def main() -> None:
     """Print the table."""
-    stages = [name for name in MEASURED if name not in ("evaluation", "root")]
     print(
-        "| points | workers | to the graph | longest stage | an iteration | of it root, positions "
-        "out, tasks, forces back | 500 iterations | a worker's memory | the root's |"
+        "| points | workers | to the graph | longest stage | an iteration | of it step, positions "
+        "out, sums, forces back | 500 iterations | a worker's memory | the root's |"
     )
     print("| --- " * 9 + "|")
     for n in (1e7, 1e8, 1e9):
         for workers in (10, 100):
-            found = {name: stage(name, n, workers) for name in stages}
+            found = {name: stage(name, n, workers) for name in STAGES}
             graph = sum(total.seconds for total in found.values())
             longest = max(found, key=lambda name: found[name].seconds)
             parts = iteration(n, workers)

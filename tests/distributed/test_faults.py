@@ -6,8 +6,9 @@ import pytest
 distributed = pytest.importorskip("distributed")
 
 import closeknit.distributed as ckd  # noqa: E402
-from closeknit.distributed import objective, parts  # noqa: E402
+from closeknit.distributed import parts  # noqa: E402
 from closeknit.exceptions import ClusterError  # noqa: E402
+from closeknit.objectives import base  # noqa: E402
 from closeknit.progress import listening  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::closeknit.exceptions.CloseknitWarning")
@@ -28,7 +29,7 @@ def _small_parts():
     """Several tasks per evaluation, and points numbered anew, although there are few."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "_LEAST", 100)
-        patch.setattr(objective, "MANY_POINTS", 100)
+        patch.setattr(base, "MANY_POINTS", 100)
         yield
 
 

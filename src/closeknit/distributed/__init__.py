@@ -4,7 +4,7 @@
 
     data ──► blocks ──► neighbours ──► affinities ──► graph ──► sums ──► the loop ──► map
              checked,   cells, with    bandwidths     both      a task   of one       Dask
-             in files   known recall   per block      halves    per part machine      array
+             in files   known recall   per block      halves    a thread machine      array
 
 Connect to a cluster, then use the estimators as those of one machine::
 
@@ -17,10 +17,11 @@ Connect to a cluster, then use the estimators as those of one machine::
 
 `cluster` runs tasks and keeps their arrays in a folder that all workers see. Then each file is a
 station: `tables` and `blocks` (data in), `cells`, `certified`, `searching` and `neighbors` (the
-search, and its recall), `affinities`, `graph`, `parts` (the graph in workers' memory), `objective`
-(its sums), and `running`, `start`, `embeddings` and `eigenmaps` (the estimators). They say what
-tasks do, by the functions of that station of one machine. How the data are cut depends on the data
-alone, and sums over shards are taken in their order: the number of workers changes no bit.
+search, and its recall), `affinities`, `graph`, `thinning` (its strongest edges), `parts` (the graph
+in workers' memory), `objective` (its sums), and `running`, `start`, `embeddings` and `eigenmaps`
+(the estimators). They say what tasks do, by the functions of that station of one machine. How the
+data are cut depends on the data alone, and sums over shards are taken in their order: the number of
+workers changes no bit.
 """
 
 # ruff: noqa: E402  (first of all, say what is missing)

@@ -15,9 +15,9 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from closeknit.io.arrays import load_array, map_array
 from closeknit.io.extras import require
 from closeknit.io.files import reading, replacing
 from closeknit.progress import log, report
+
+T = TypeVar("T")
 
 #: How often an evaluation is repeated whose positions were lost with their worker.
 _ATTEMPTS = 12
@@ -211,15 +213,22 @@ class Cluster:
             return False
         return True
 
-    def repeat(self, stage: str, ask: Callable[[], list[Any]]) -> Any:
-        """Compute what depends on arrays that were sent, again if these were lost on the way."""
+    def repeat(
+        self, stage: str, ask: Callable[[], list[Any]], meanwhile: Callable[[], T]
+    ) -> tuple[list[Any], T]:
+        """Compute what depends on arrays that were sent, again if these were lost on the way.
+
+        Workers compute what `ask` submits, and this process meanwhile what it has to itself.
+        """
         from distributed import CancelledError
 
+        beside = cache(meanwhile)
         for attempt in range(_ATTEMPTS):
             futures: list[Any] = []
             try:
                 futures = ask()
-                return self.client.gather(futures, direct=self._direct)
+                own = beside()
+                return self.client.gather(futures, direct=self._direct), own
             except (CancelledError, OSError, TimeoutError) as error:
                 if self.is_lost() or attempt == _ATTEMPTS - 1:
                     raise self.explain(error, stage, "an evaluation") from error
@@ -230,7 +239,7 @@ class Cluster:
                 if not isinstance(error, Exception):
                     raise
                 raise self.explain(error, stage, "an evaluation") from error
-        return None
+        raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _cancel(self, futures: Sequence[Any]) -> None:
         """Let workers forget what was asked of them, unless there are none any more."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from dask.sizeof import sizeof
@@ -21,10 +21,8 @@ from closeknit.distributed.graph import ShardedGraph, map_rows
 from closeknit.kernels import Kernel
 from closeknit.linalg import canonical, sample_rows, with_data
 from closeknit.objectives import Attraction
-from closeknit.repulsion import SharedSums
 
-#: Points of a part, at most and at least, and parts of a graph that has few points. Tasks should
-#: take some tens of milliseconds, and there should be enough of them for several workers.
+#: Points of a part, at most and at least, and parts of a graph that has few points.
 _MOST, _LEAST, _FEW = 2**17, 2**13, 8
 #: Edges that each point gives to what the calling process keeps for directions, of few points and
 #: of many: as many as `SpectralMomentum` takes on one machine.
@@ -32,19 +30,25 @@ _KEPT = (10, 4)
 #: Evaluations after which parts are spread over all workers again, if others have come.
 _SPREAD = 25
 
+#: The first point of a part, and the first that is not in it any more.
+Ends: TypeAlias = tuple[int, int]
+
 
 class Parts:
     """The rows of a graph, divided by the sum of all weights, some of them on each worker.
 
     Parts are numbered by the place of their points on the map, so that those of a part pull each
     other and the positions that it reads are close in memory. All objectives on a graph share them.
+    What a part holds, and so what it sums, depends on the number of points alone; a task is given
+    several parts, so that there are as many tasks as threads: each costs some milliseconds of the
+    scheduler and of its worker.
 
     Parameters
     ----------
     graph : ShardedGraph
     kernel : Kernel
     dtype : dtype
-        Of the weights.
+        Of the weights, positions and forces.
     """
 
     def __init__(self, graph: ShardedGraph, kernel: Kernel, dtype: Any) -> None:
@@ -53,6 +57,7 @@ class Parts:
         self._kernel = kernel
         self._numbering = ""  # of the parts that are loaded
         self._futures: list[Any] | None = None
+        self._groups: list[list[Ends]] = []  # the parts of each future
         self._workers: frozenset[str] = frozenset()
         self._count = 0
 
@@ -65,8 +70,8 @@ class Parts:
         return known
 
     @cached_property
-    def ends(self) -> list[tuple[int, int]]:
-        """The first and the last point of each part."""
+    def ends(self) -> list[Ends]:
+        """Where each part begins and ends."""
         n = self._graph.shape[0]
         n_parts = max(1, min(_FEW, n // _LEAST), -(-n // _MOST))
         cuts = (np.arange(n_parts + 1) * n // n_parts).tolist()
@@ -109,67 +114,75 @@ class Parts:
         if numbering != self._numbering:
             self.release()  # first, so that workers need not hold both
         if self._futures is None or count % _SPREAD == 0:
-            workers = frozenset(client.scheduler_info(n_workers=-1)["workers"])
+            known = client.scheduler_info(n_workers=-1)["workers"]
+            workers = frozenset(known)
             if not workers <= self._workers:
                 self.release()
             self._workers = workers
         if self._futures is None:
             batch, self._numbering = secrets.token_hex(4), numbering
             common = (numbering, *self._common, self._kernel)
+            n_threads = sum(worker["nthreads"] for worker in known.values())
+            self._groups = _divide(self.ends, max(1, n_threads))
             self._futures = [
                 client.submit(
-                    _load_part,
+                    _load_parts,
                     self._cluster.folder,
-                    *(ends, *common),
+                    *(group, *common),
                     key=f"closeknit-part-{batch}-{number}",
                 )
-                for number, ends in enumerate(self.ends)
+                for number, group in enumerate(self._groups)
             ]
         return self._futures
 
     def evaluate(
-        self, X: NDArray[Any], shared: SharedSums | None, numbering: str
-    ) -> list[tuple[Any, ...]]:
-        """Ask each part for what `evaluate_part` returns, at positions in some numbering."""
-        ends, client = self.ends, self._cluster.client
-        strips: list[Any] = [None] * len(ends)
-        if shared is not None:
-            strips = list(shared.strips(X, len(ends)))
+        self, X: NDArray[Any], numbering: str, meanwhile: Any
+    ) -> tuple[list[float], list[NDArray[Any]], Any]:
+        """Return E⁺ of each part, and its force on all points in some pieces one after the other.
+
+        And what `meanwhile` returns, which is called while workers compute.
+        """
+        positions = X.astype(self._common[-1], copy=False)
 
         def ask() -> list[Any]:
-            positions, potential = self._cluster.send([X, shared])
-            n, futures = len(ends), self.futures(numbering)
+            (sent,), futures = self._cluster.send([positions]), self.futures(numbering)
+            everywhere = [sent] * len(futures)
             return list(
-                client.map(
-                    evaluate_part,
-                    *(futures, ends, strips, [positions] * n, [potential] * n),
-                    pure=False,
+                self._cluster.client.map(
+                    evaluate_parts, futures, self._groups, everywhere, pure=False
                 )
             )
 
-        return list(self._cluster.repeat("optimisation", ask))
+        found, own = self._cluster.repeat("optimisation", ask, meanwhile)
+        values = [value for part, _ in found for value in part]
+        return values, [force for _, force in found], own
 
 
-def evaluate_part(
-    attraction: Attraction,
-    ends: tuple[int, int],
-    strip: tuple[float, float] | None,
-    X: NDArray[Any],
-    shared: SharedSums | None,
-) -> tuple[Any, ...]:
-    """E⁺ and its force for the points of a part; ΣK and its force for the points in a strip.
+def _divide(ends: list[Ends], n_groups: int) -> list[list[Ends]]:
+    """Give each group as many parts, one after the other, or one more."""
+    cuts = np.linspace(0, len(ends), min(n_groups, len(ends)) + 1).astype(int)
+    return [ends[begin:end] for begin, end in pairwise(cuts.tolist())]
 
-    Strips hold about as many points as parts, wherever these have moved since they were numbered.
-    """
-    force = np.empty((ends[1] - ends[0], X.shape[1]))
-    value = attraction.value_of_rows(X, slice(*ends), force)
-    force = force.astype(X.dtype, copy=False)
-    if shared is None or strip is None:
-        return value, force
-    points, sums = shared.of_strip(X, *strip)
-    narrow = np.int32 if len(X) <= np.iinfo(np.int32).max else np.int64
-    pushed = sums.force.astype(X.dtype, copy=False)
-    return value, force, points.astype(narrow), float(sums.value.sum()), pushed
+
+def evaluate_parts(
+    attractions: list[Attraction], group: list[Ends], X: NDArray[Any]
+) -> tuple[list[float], NDArray[Any]]:
+    """E⁺ of some parts, and its force on their points in the precision that it is summed in."""
+    X = np.require(
+        X, requirements="A"
+    )  # messages begin anywhere in memory, and reading that is slow
+    first = group[0][0]
+    force = np.empty((group[-1][1] - first, X.shape[1]))
+    values = [
+        attraction.value_of_rows(X, slice(*ends), force[ends[0] - first : ends[1] - first])
+        for attraction, ends in zip(attractions, group, strict=True)
+    ]
+    return values, force.astype(X.dtype, copy=False)
+
+
+def _load_parts(folder: Folder, group: list[Ends], *common: Any) -> list[Attraction]:
+    """Read some parts, one after the other: reading takes more memory than keeping."""
+    return [_load_part(folder, ends, *common) for ends in group]
 
 
 def _load_part(
@@ -218,8 +231,3 @@ def _sample(
 def _size_of_attraction(attraction: Attraction) -> int:
     W = attraction.weights
     return int(W.data.nbytes + W.indices.nbytes + W.indptr.nbytes)
-
-
-@sizeof.register(SharedSums)  # type: ignore[untyped-decorator]
-def _size_of_sums(shared: SharedSums) -> int:
-    return int(shared.nodes.nbytes) + 10_000

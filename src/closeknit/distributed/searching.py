@@ -35,7 +35,8 @@ def search_cells(blocks: Blocks, cells: Cells, k: int, metric: str, seed: int) -
     share = float(counts.sum()) / blocks.n_samples
     log("neighbours: %d cells; a row is searched for in %.2f of them", n_cells, share)
     common = (layout, None, cells, k, seed)
-    cluster.run("neighbours", _search_cell, range(n_cells), *common, name="cell")
+    largest_first = np.argsort(-counts, kind="stable").tolist()  # so that none is waited for
+    cluster.run("neighbours", _search_cell, largest_first, *common, name="cell")
     merged = (layout, n_cells, k, metric, blocks.n_samples)
     cluster.run("merging", _merge_block, blocks.numbers, *merged)
     cluster.folder.remove("found-*")

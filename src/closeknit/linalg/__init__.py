@@ -6,6 +6,7 @@
     check_structure, real_array  … whose indices lead somewhere; numbers        (closeknit._checks)
     multiply, inner, norm        the same bits for any number of threads
     thin, sample_entries, …      fewer edges, for cheaper factors                   (strongest.py)
+    WeakestKept                  … of a graph in shards                        (strongest_rows.py)
     factorize                    exact factors, dense or sparse                     (factors.py)
     ApproximateCholesky          factors of Laplacians in nearly linear time
     conjugate_gradients          inexact solutions of many columns
@@ -41,6 +42,7 @@ from closeknit.linalg.strongest import (
     take_entries,
     thin,
 )
+from closeknit.linalg.strongest_rows import WeakestKept
 
 __all__ = [
     "SOLVERS",
@@ -48,6 +50,7 @@ __all__ = [
     "Array",
     "Eigenvectors",
     "Factor",
+    "WeakestKept",
     "canonical",
     "check_finite",
     "check_structure",

@@ -145,6 +145,26 @@ def sample_rows(
     return with_data(kept, (factors * kept.data).astype(rows.dtype))
 
 
+def own_strongest(rows: csr_matrix, n_neighbors: int) -> Integers:
+    """Return where each of some rows stores its largest entries, of equal ones the first.
+
+    Parameters
+    ----------
+    rows : csr_matrix of shape (n_rows, n_samples)
+        In canonical format, and not negative.
+    n_neighbors : int
+
+    Returns
+    -------
+    ndarray of int of shape (n_kept,)
+        Positions in ``rows.data``, ascending.
+    """
+    own, rest = np.empty(rows.nnz, dtype=np.uint8), np.empty(rows.shape[0])
+    # One more is drawn, and not taken.
+    _core.sample_entries(core_graph(rows), (n_neighbors, 1), 0, 0, own, None, rest, 1)
+    return np.flatnonzero(own == _STRONGEST)
+
+
 def _draw(
     weights: csr_matrix,
     n_neighbors: int,

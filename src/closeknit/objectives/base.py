@@ -242,10 +242,14 @@ class Objective(ABC):
         ):
             return
         order = map_order(X)
-        weights = permuted(self._strongest(edges), order, self.attraction.n_jobs)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        self._numbered = order, place, replace(self.attraction, weights=weights)
+        self._numbered = order, place, self._in_order(order, place, edges)
+
+    def _in_order(self, order: Integers, place: Integers, edges: float) -> Attraction:
+        """Return the attraction among points in another order, along a share of their edges."""
+        weights = permuted(self._strongest(edges), order, self.attraction.n_jobs)
+        return replace(self.attraction, weights=weights)
 
     def _strongest(self, share: float) -> csr_matrix:
         """Return the weights, or the largest of each point scaled up to the sum of all."""

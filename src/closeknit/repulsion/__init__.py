@@ -12,7 +12,6 @@ The curvature sums of the partial-Hessian strategies are always exact.
 """
 
 from closeknit.repulsion._potential import Potential
-from closeknit.repulsion._shared import SharedSums
 from closeknit.repulsion.exact import CurvatureSums, ExactRepulsion, PairSums, Repulsion
 from closeknit.repulsion.grid import GridRepulsion
 from closeknit.repulsion.weighted import DistanceRepulsion, SparseRepulsion
@@ -25,6 +24,5 @@ __all__ = [
     "PairSums",
     "Potential",
     "Repulsion",
-    "SharedSums",
     "SparseRepulsion",
 ]

@@ -140,32 +140,14 @@ class Potential:
         """The potential as the compiled functions read it."""
         return _core.Field(_core.Grid(*self.box.arguments()), self.nodes)
 
-    def nodes_of_box(self) -> NDArray[Any]:
-        """The coefficients without the transforms' padding."""
-        return np.ascontiguousarray(self.nodes[tuple(slice(n) for n in self.box.size)])
-
     def at_points(self, forces: bool) -> tuple[Array, Array]:
         """φ and ∇φ at the points themselves, without each point's own share."""
         shape = self.points.shape
-        return gather_at(
-            self.field, self.own, self._sorted, self.weights, shape, forces, self._threads
-        )
-
-
-def gather_at(
-    field: _core.Field,
-    own: NDArray[Any],
-    points: _core.SortedPoints,
-    weights: Array | None,
-    shape: tuple[int, ...],
-    forces: bool,
-    threads: int,
-) -> tuple[Array, Array]:
-    """φ and ∇φ at some of the points it is of, without each point's own share."""
-    value = np.empty(shape[0])
-    gradient = np.empty(shape if forces else (0, 0))
-    _core.gather(field, own, points, weights, value, gradient if forces else None, threads)
-    return value, gradient
+        value = np.empty(shape[0])
+        gradient = np.empty(shape if forces else (0, 0))
+        slopes = gradient if forces else None
+        _core.gather(self.field, self.own, self._sorted, self.weights, value, slopes, self._threads)
+        return value, gradient
 
 
 @before_exit

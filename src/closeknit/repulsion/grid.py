@@ -32,7 +32,6 @@ from closeknit.linalg import norm
 from closeknit.repulsion._grid_plan import GridPlan, cheapest, plans
 from closeknit.repulsion._potential import Box, KernelTransform, Potential
 from closeknit.repulsion._sampled_error import SampledError
-from closeknit.repulsion._shared import SharedSums
 from closeknit.repulsion.exact import PairSums, Repulsion, Wanted, check_positions
 
 #: Accuracies below which single precision would show.
@@ -121,15 +120,6 @@ class GridRepulsion(Repulsion):
         X = check_positions(X)
         plan = self._plan(X, kernel, whole=True)
         return None if plan is None else self._make(X, None, plan.kernel, plan.box)
-
-    def shared(self, X: Array, kernel: Kernel) -> SharedSums | None:
-        """Return what processes need to read the sums, each of some points; None without a grid."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        plan = self._plan(X, kernel) if np.isfinite(X.sum()) else None
-        if plan is None:
-            return None
-        potential = self._make(X, None, plan.kernel, plan.box)
-        return SharedSums(plan, potential.nodes_of_box(), potential.own, self.accuracy)
 
     def _sums(self, X: Array, kernel: Kernel, weights: Array | None, *, forces: bool) -> PairSums:
         """Read φ and half of ∇φ at the points, or sum all pairs where no grid can serve."""
