@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit._memory import Recycler, recycling
 from closeknit.exceptions import CloseknitError, CloseknitWarning
 from closeknit.explore.building import Builder, Model, OutdatedError, neighbors_for
 from closeknit.explore.frames import Frame
@@ -101,6 +102,7 @@ class Engine:
         self.trail: list[Leg] = []
         self.history: list[tuple[int, float | None, float | None]] = []
         self.listeners: list[Callable[[], object]] = []
+        self._memory = Recycler()  # graph after graph is made
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None
         self._stopped = True
@@ -216,7 +218,7 @@ class Engine:
     def _work(self) -> None:
         failed = False
         try:
-            with listening(self._hear), warnings.catch_warnings():
+            with listening(self._hear), recycling(self._memory), warnings.catch_warnings():
                 warnings.simplefilter("ignore", CloseknitWarning)
                 if self.neighbors is None:
                     self._say("searching for neighbours")
@@ -273,6 +275,8 @@ class Engine:
         except OutdatedError:
             return
         self.model, self._fresh, self._scale = model, True, 1.0
+        if last is None:  # the next is made while this one is still in use
+            self._memory.reserve(model.sizes)
         if not self._continues:
             if not self.trail:
                 self.positions = self.builder.start(model.graph)

@@ -150,7 +150,7 @@ def _neighbors(session: Session, index: int) -> Answer:
     model, neighbors = engine.model, engine.neighbors
     if model is None or neighbors is None:
         raise ValueError("the neighbours are not known yet; wait a little")
-    affinities = model.affinities[index]
+    affinities = engine.builder.affinities_at(model.parameters.perplexity, index)
     nearest = neighbors.indices[index, : len(affinities)]
     # Nearest first, so that the affinities fall.
     ends, shares = nearest[nearest >= 0][:_LINES], affinities[nearest >= 0][:_LINES]
