@@ -32,13 +32,13 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from closeknit import TSNE
+from closeknit._memory import Recycler, recycling
 from closeknit.explore import Parameters, open_data
 from closeknit.explore.frames import pack, unpack
 from closeknit.explore.server import serving
 
 WATCHED = 8.0  # seconds over which frames are counted
 PERPLEXITY, LEVELS = 30.0, (36.0, 27.0, 42.0, 30.0, 45.0, 24.0)  # the first, and those set later
-MOST_PAIRED = 200_000  # as in the explorer: beyond, graphs are not made from known pairs
 
 
 def clusters(n: int) -> Any:
@@ -225,8 +225,6 @@ def legs(n: int, most: float | None) -> str:
     engine.start()
     engine.step(130)
     engine.wait(lambda: engine.frame.iteration == 130, timeout=3600.0)
-    while n <= MOST_PAIRED and builder._pairs is None:
-        time.sleep(0.1)
     spent: dict[str, list[float]] = {}
 
     def leg(name: str, act: Callable[..., Any], *given: Any) -> Any:
@@ -241,13 +239,14 @@ def legs(n: int, most: float | None) -> str:
         engine.step()
         engine.wait(lambda: engine.frame.iteration > count, timeout=600.0)
 
+    memory = Recycler()  # as the engine has one
     for level in LEVELS:
         leg("all, to the first map", until_moved, level)
-        rows = leg("bandwidths and affinities", builder._solve, level).affinities
-        if builder._pairs is not None:
+        with recycling(memory):
+            rows = leg("bandwidths and affinities", builder._solve, level).affinities
             leg("graph", builder._pairs.symmetrize, rows)
-        graph, Y = engine.model.graph, engine.positions
-        at = leg("objective", TSNE(perplexity=level).training, graph).objective.at(1.0)
+            graph, Y = engine.model.graph, engine.positions
+            at = leg("objective", TSNE(perplexity=level).training, graph).objective.at(1.0)
         leg("evaluation, the first", at.value_and_gradient, Y)
         leg("evaluation, the next", at.value_and_gradient, Y)
     engine.stop()

@@ -15,9 +15,11 @@ import closeknit
 HOME = Path(closeknit.__file__).parent
 ROOT = Path(__file__).parents[1]
 
+#: Modules that every station may use although their names begin with an underscore.
+FOUNDATIONS = {"_arrays", "_checks", "_core", "_memory", "_threads", "_labels"}
 #: Stations in the order of the line; those in one row know nothing of each other.
 LINE = [
-    ("exceptions", "_arrays", "_checks", "_core", "_threads", "_labels", "progress", "kernels"),
+    (*FOUNDATIONS, "exceptions", "progress", "kernels"),
     ("linalg",),
     ("neighbors",),
     ("affinities",),
@@ -33,8 +35,6 @@ LINE = [
     ("cli",),
 ]
 ROW = {station: row for row, stations in enumerate(LINE) for station in stations}
-#: Modules that every station may use although their names begin with an underscore.
-FOUNDATIONS = {"_arrays", "_checks", "_core", "_threads", "_labels"}
 #: Names by which scikit-learn wants its callbacks to be called.
 SCIKIT_LEARN = {"_init_callback_context"}
 

@@ -1,6 +1,10 @@
 // The mean of a graph and its transpose.
+#include <algorithm>
+#include <limits>
+
 #include "common/graph.h"
 #include "graphs/mutual.h"
+#include "graphs/pairs.h"
 #include "graphs/symmetrize.h"
 
 namespace closeknit {
@@ -52,6 +56,49 @@ MutualPattern as_pattern(const Offsets& indptr, const Offsets& indices, const Ra
   return {indptr.data(), indices.data(), ranks.data(), n};
 }
 
+using NeighborMatrix = Matrix<const std::int32_t>;
+
+NeighborRows as_rows(const NeighborMatrix& neighbors) {
+  const std::int64_t n = length(neighbors), k = length(neighbors, 1);
+  require(k < NO_RANK && 2 * n * k < std::numeric_limits<std::int32_t>::max(),
+          "there are too many neighbours");
+  require(std::all_of(neighbors.data(), neighbors.data() + n * k,
+                      [&](std::int32_t point) { return -1 <= point && point < n; }),
+          "neighbors must be rows of points, or -1");
+  return {neighbors.data(), n, k};
+}
+
+void bind_pairs(nb::module_& m) {
+  nb::class_<NeighborPairs>(m, "NeighborPairs")
+      .def(
+          "__init__",
+          [](NeighborPairs* self, NeighborMatrix neighbors, int n_jobs) {
+            const NeighborRows rows = as_rows(neighbors);
+            Work work(n_jobs);
+            new (self) NeighborPairs(rows, work.pool);
+          },
+          "neighbors"_a, "n_jobs"_a)
+      .def(
+          "count",
+          [](const NeighborPairs& self, Vector<std::int32_t> counts, int n_jobs) {
+            require(has_shape(counts, self.n_rows()), "counts must have one entry per row");
+            Work work(n_jobs);
+            self.count(counts.data(), work.pool);
+          },
+          output("counts"), "n_jobs"_a)
+      .def(
+          "write",
+          [](const NeighborPairs& self, Offsets indptr, Vector<std::int32_t> indices,
+             Vector<std::uint32_t> ranks, int n_jobs) {
+            require(has_shape(indptr, self.n_rows() + 1) && has_shape(ranks, length(indices)) &&
+                        are_offsets(indptr.data(), length(indptr), length(indices)),
+                    "indptr, indices and ranks are not those of pairs");
+            Work work(n_jobs);
+            self.write(indptr.data(), indices.data(), ranks.data(), work.pool);
+          },
+          "indptr"_a, output("indices"), output("ranks"), "n_jobs"_a);
+}
+
 void bind_mutual(nb::module_& m) {
   m.def(
       "mutual_counts",
@@ -83,6 +130,7 @@ void bind_mutual(nb::module_& m) {
 }  // namespace
 
 void bind_graphs(nb::module_& m) {
+  bind_pairs(m);
   bind_mutual(m);
   bind_merge<std::int32_t>(m);
   bind_merge<std::int64_t>(m);

@@ -5,29 +5,27 @@ import { showNeighbors, showPoint } from "./card";
 import { Chart } from "./chart";
 import { Client, latest } from "./client";
 import { Colors } from "./coloring";
-import { download, h, shown } from "./dom";
+import { download, h } from "./dom";
+import { Maps } from "./maps";
 import { Panel, type Actions } from "./panel";
-import { bits, positionsOf, unbits } from "./positions";
+import { positionsOf } from "./positions";
 import type { Header, Transport } from "./protocol";
-import { showSelection } from "./selection";
+import { Selecting } from "./selecting";
 import { Theme } from "./theme";
-import { MapView, type Mode, type ViewEvents } from "./view";
+import type { Mode, ViewEvents } from "./view";
 
 export class App {
   readonly element: HTMLElement;
   private client: Client;
   private panel: Panel;
   private chart = new Chart();
-  private view: MapView;
-  private pinned: MapView | null = null;
-  private maps = h("div", { className: "ck-maps" });
+  private maps: Maps;
+  private selecting: Selecting;
   private tip = h("div", { className: "ck-card ck-tip", hidden: true });
   private state: Header | null = null;
   private colors: Colors;
   private theme = new Theme((name) => this.showTheme(name));
   private busy = h("div", { className: "ck-busy", hidden: true });
-  private selected: Uint8Array | null = null;
-  private found: Uint32Array | null = null;
   private frames: number[] = [];
 
   constructor(transport: Transport) {
@@ -37,23 +35,25 @@ export class App {
       (reason) => this.lost(reason),
     );
     this.panel = new Panel(this.actions(), this.chart.element);
-    this.view = new MapView("Map of the points", this.events());
+    this.maps = new Maps(this.events());
+    const quietly = (act: () => Promise<unknown>) => void this.quietly(act);
+    this.selecting = new Selecting(this.client, this.panel, this.maps, () => this.colors, quietly);
     this.colors = new Colors(
       this.client,
       this.panel.legend,
-      () => (this.pinned ? [this.view, this.pinned] : [this.view]),
-      () => this.selected,
-      (code) => this.selectCode(code),
+      () => this.maps.all,
+      () => this.selecting.selected,
+      (code) => this.selecting.selectCode(code),
       (words) => this.state?.stage !== "searching for neighbours" && this.panel.say(words),
     );
-    this.maps.append(this.view.element, this.busy);
+    this.maps.element.append(this.busy);
     this.element = h(
       "div",
       { className: "ck" },
       h(
         "div",
         { className: "ck-body" },
-        h("main", { className: "ck-main" }, this.panel.toolbar, this.maps, this.tip),
+        h("main", { className: "ck-main" }, this.panel.toolbar, this.maps.element, this.tip),
         this.panel.element,
       ),
     );
@@ -63,8 +63,7 @@ export class App {
   dispose(): void {
     this.theme.dispose();
     this.client.close();
-    this.view.dispose();
-    this.pinned?.dispose();
+    this.maps.each((view) => view.dispose());
   }
 
   // What comes from the session -----------------------------------------------------------------
@@ -86,12 +85,10 @@ export class App {
     this.element.dataset.stage = state.stage;
     showBusy(this.busy, state);
     if (before?.level !== state.level) {
-      this.selected = null;
-      this.found = null;
       this.panel.point.replaceChildren();
       this.chart.set([]);
       this.loadHistory();
-      this.quietly(() => this.loadSelection());
+      this.selecting.reset(state.n_points);
       this.colors.refresh();
     } else if (state.stage !== before?.stage && state.stage !== "running") {
       this.colors.refresh(true);
@@ -106,9 +103,9 @@ export class App {
 
   private hearFrame(header: Header, payload: ArrayBuffer): void {
     const positions = positionsOf(header, payload);
-    const others = this.view.positions?.count !== positions.count;
+    const others = this.maps.count !== positions.count;
     if (others) this.colors.repaint(positions.count);
-    this.view.show(positions, () => this.client.acknowledge(header.frame));
+    this.maps.moving.show(positions, () => this.client.acknowledge(header.frame));
     if (document.hidden) this.client.acknowledge(header.frame); // nothing is drawn there
     const now = performance.now();
     this.frames = [...this.frames.filter((time) => now - time < 2000), now];
@@ -132,27 +129,14 @@ export class App {
   }
 
   private async showPinned(): Promise<void> {
-    if (!this.state?.pinned) {
-      this.pinned?.element.parentElement?.remove();
-      this.pinned?.dispose();
-      this.pinned = null;
+    if (this.state?.pinned) {
+      const { header, payload } = await this.client.ask("pinned");
+      this.maps.pin(header, payload);
+      this.colors.repaint();
+    } else {
+      this.maps.unpin();
       if (this.colors.by === "trust:changed") this.panel.chooseColor("");
-      this.view.fit();
-      return;
     }
-    const { header, payload } = await this.client.ask("pinned");
-    this.pinned ??= this.addPinned();
-    this.pinned.show(positionsOf(header, payload));
-    this.pinned.element.nextElementSibling!.textContent = describe(header.parameters);
-    this.colors.repaint();
-  }
-
-  private addPinned(): MapView {
-    const view = new MapView("Pinned map, for comparison", this.events());
-    view.setMode(this.view.mode);
-    const figure = h("figure", { className: "ck-pinned" }, view.element, h("figcaption", {}));
-    this.maps.prepend(figure);
-    return view;
   }
 
   // What the user does --------------------------------------------------------------------------
@@ -169,12 +153,12 @@ export class App {
       drag: (perplexity) => this.drag(perplexity),
       color: (by) => this.colors.set(by),
       mode: (mode) => this.setMode(mode),
-      fit: () => [this.view, this.pinned].forEach((view) => view?.fit()),
-      search: (text) => this.quietly(() => this.search(text)),
-      selectFound: () => this.selectFound(),
-      clear: () => this.select(new Uint8Array(this.count)),
-      invert: () => this.select(Uint8Array.from({ length: this.count }, (_, i) => (this.selected?.[i] ? 0 : 1))),
-      label: (text) => this.quietly(() => this.label(text)),
+      fit: () => this.maps.each((view) => view.fit()),
+      search: (text) => this.quietly(() => this.selecting.search(text)),
+      selectFound: () => this.selecting.selectFound(),
+      clear: () => this.selecting.clear(),
+      invert: () => this.selecting.invert(),
+      label: (text) => this.quietly(() => this.selecting.label(text)),
       embed: does("embed"),
       leave: does("leave"),
       pin: () => this.quietly(() => this.client.ask(this.state?.pinned ? "unpin" : "pin")),
@@ -182,10 +166,6 @@ export class App {
       code: async () => new TextDecoder().decode((await this.exported("code", null)).payload),
       theme: () => this.theme.toggle(),
     };
-  }
-
-  private get count(): number {
-    return this.view.positions?.count ?? 0;
   }
 
   private set = latest(async (change: { parameters: Record<string, unknown>; done: boolean }) => {
@@ -208,11 +188,7 @@ export class App {
     return {
       onHover: (index, x, y) => this.hover({ index, x, y }),
       onPick: (index) => this.quietly(() => this.pick(index)),
-      onSelect: (selected, add) => {
-        const last = this.selected;
-        if (add && last) selected.forEach((on, i) => (selected[i] = on || last[i]));
-        this.select(selected);
-      },
+      onSelect: (selected, add) => (add ? this.selecting.add(selected) : this.selecting.select(selected)),
       onKey: (key) => this.key(key),
     };
   }
@@ -226,7 +202,7 @@ export class App {
       l: () => this.setMode("lasso"),
       b: () => this.setMode("box"),
       p: () => this.setMode("pan"),
-      Escape: () => this.select(new Uint8Array(this.count)),
+      Escape: () => this.selecting.clear(),
     }[key];
     act?.();
     return !!act;
@@ -234,11 +210,11 @@ export class App {
 
   private setMode(mode: Mode): void {
     this.panel.showMode(mode);
-    [this.view, this.pinned].forEach((view) => view?.setMode(mode));
+    this.maps.setMode(mode);
   }
 
   private hover = latest(async ({ index, x, y }: { index: number; x: number; y: number }) => {
-    [this.view, this.pinned].forEach((view) => view?.mark(index));
+    this.maps.each((view) => view.mark(index));
     if (index < 0) {
       this.tip.hidden = true;
       return;
@@ -247,73 +223,27 @@ export class App {
       const { header, payload } = await this.client.ask("point", { index });
       showPoint(this.tip, header, payload);
       this.tip.hidden = false;
-      this.tip.classList.toggle("ck-left", x > this.maps.clientWidth / 2);
-      this.tip.classList.toggle("ck-top", y > this.maps.clientHeight / 2);
+      this.tip.classList.toggle("ck-left", x > this.maps.element.clientWidth / 2);
+      this.tip.classList.toggle("ck-top", y > this.maps.element.clientHeight / 2);
     } catch {
       this.tip.hidden = true;
     }
   });
 
   private async pick(index: number): Promise<void> {
-    const views = [this.view, this.pinned];
     if (index < 0) {
-      views.forEach((view) => view?.setLines(null));
+      this.maps.each((view) => view.setLines(null));
       this.panel.point.replaceChildren();
       return;
     }
     const { header, payload } = await this.client.ask("neighbors", { index });
     const lines = { from: index, to: new Uint32Array(payload), affinities: header.affinities };
-    views.forEach((view) => view?.setLines(lines));
+    this.maps.each((view) => view.setLines(lines));
     showNeighbors(this.panel.point, header);
-  }
-
-  private async search(text: string): Promise<void> {
-    this.found = null;
-    if (text) {
-      const { header, payload } = await this.client.ask("search", { text: text.slice(0, 200) });
-      this.found = new Uint32Array(payload);
-      this.panel.showFound(header.total, header.names);
-    } else {
-      this.panel.showFound(null, []);
-    }
-    [this.view, this.pinned].forEach((view) => view?.setFound(this.found));
-  }
-
-  private selectFound(): void {
-    const selected = new Uint8Array(this.count);
-    this.found?.forEach((index) => (selected[index] = 1));
-    this.select(selected);
-  }
-
-  private selectCode(code: number): void {
-    const values = this.colors.current.values;
-    if (values) this.select(Uint8Array.from(values, (value) => (value === code ? 1 : 0)));
-  }
-
-  private select(selected: Uint8Array): void {
-    this.selected = selected;
-    this.colors.repaint();
-    this.quietly(async () => {
-      const { header } = await this.client.ask("select", {}, bits(selected));
-      showSelection(this.panel.selection, header);
-    });
   }
 
   private loadHistory(): void {
     this.quietly(async () => this.chart.set((await this.client.ask("history")).header.rows));
-  }
-
-  private async loadSelection(): Promise<void> {
-    const { header, payload } = await this.client.ask("selection");
-    this.selected = unbits(payload, this.state?.n_points ?? 0);
-    showSelection(this.panel.selection, header);
-    this.colors.repaint();
-  }
-
-  private async label(text: string): Promise<void> {
-    const { header } = await this.client.ask("label", { text: text.slice(0, 200) });
-    this.panel.say(`Named ${shown(this.state?.selected)} points in the column ${header.column}.`);
-    this.panel.chooseColor(`column:${header.column}`);
   }
 
   private exported(what: string, format: string | null) {
@@ -341,15 +271,9 @@ export class App {
   private showTheme(name: string): void {
     this.element.dataset.theme = name;
     this.colors.setTheme(name);
-    this.view.redraw();
-    this.pinned?.redraw();
+    this.maps.each((view) => view.redraw());
     this.chart.draw();
   }
-}
-
-export function describe(parameters: Record<string, any>): string {
-  const names: Record<string, string> = { tsne: "t-SNE", ssne: "s-SNE", ee: "elastic embedding" };
-  return `${names[parameters.model]}, perplexity ${shown(parameters.perplexity, 3)}`;
 }
 
 function median(values: Float32Array): number {

@@ -1,7 +1,8 @@
 // Everything beside the map.
 
 import { button, fill, section, select, slider } from "./controls";
-import { h, replace, shown, unique } from "./dom";
+import { h, replace, shown } from "./dom";
+import { exportForm, namingForm, searchForm } from "./forms";
 import { icon } from "./icons";
 import type { Header } from "./protocol";
 import type { Mode } from "./view";
@@ -35,21 +36,6 @@ const MODELS: [string, string][] = [
   ["ssne", "s-SNE (Gaussian kernel)"],
   ["ee", "Elastic embedding"],
 ];
-const EXPORTS: [string, string][] = [
-  ["map csv", "Map, CSV"],
-  ["map parquet", "Map, Parquet"],
-  ["map h5ad", "Map, H5AD"],
-  ["rows csv", "Selected rows, CSV"],
-  ["rows parquet", "Selected rows, Parquet"],
-  ["rows h5ad", "Selected rows, H5AD"],
-  ["labels csv", "Labels, CSV"],
-  ["picture png", "Picture, PNG"],
-  ["picture svg", "Picture, SVG"],
-  ["picture pdf", "Picture, PDF"],
-  ["code", "Python code"],
-  ["session", "Session, to go on later"],
-];
-
 export class Panel {
   readonly element: HTMLElement;
   readonly toolbar: HTMLElement;
@@ -155,12 +141,12 @@ export class Panel {
       section("Parameters", true, perplexity.element, lam.element, dof.element, this.model.element),
       section("Colours", true, this.colors.element, this.legend),
       section("Progress", true, this.numbers, chart),
-      section("Find", false, this.makeSearch(), this.hits),
+      section("Find", false, searchForm(this.actions.search, this.actions.selectFound), this.hits),
       section(
         "Selection",
         true,
         h("div", { className: "ck-row" }, clear, invert, embed, leave),
-        this.makeNaming(),
+        namingForm(this.actions.label),
         this.point,
         this.selection,
       ),
@@ -170,68 +156,8 @@ export class Panel {
         h("p", { className: "ck-hint" }, "Pin the map, then change its parameters: both stay side by side, with one selection. Colour by “neighbours changed” to see where they differ."),
         h("div", { className: "ck-row" }, pin),
       ),
-      section("Export", false, ...this.makeExports()),
+      section("Export", false, ...exportForm(this.actions.export, this.actions.code)),
       h("p", { className: "ck-hint" }, "On the map: arrows move, + and − zoom, F fits, space plays, L, B and P choose what the pointer does."),
-    ];
-  }
-
-  private makeSearch(): HTMLElement {
-    const id = unique("search");
-    const input = h("input", { type: "search", id, maxLength: 200 });
-    const submit = (event: Event) => {
-      event.preventDefault();
-      this.actions.search(input.value.trim());
-    };
-    return h(
-      "form",
-      { className: "ck-field", onsubmit: submit },
-      h("label", { htmlFor: id }, "Name or label contains"),
-      h(
-        "div",
-        { className: "ck-row" },
-        input,
-        h("button", { type: "submit" }, "Find"),
-        button("Select", "Select what was found", this.actions.selectFound),
-      ),
-    );
-  }
-
-  private makeNaming(): HTMLElement {
-    const id = unique("name");
-    const input = h("input", { type: "text", id, maxLength: 200 });
-    const submit = (event: Event) => {
-      event.preventDefault();
-      if (input.value.trim()) this.actions.label(input.value.trim());
-      input.value = "";
-    };
-    return h(
-      "form",
-      { className: "ck-field", onsubmit: submit },
-      h("label", { htmlFor: id }, "Name the selection"),
-      h("div", { className: "ck-row" }, input, h("button", { type: "submit" }, "Name")),
-    );
-  }
-
-  private makeExports(): Node[] {
-    const what = select("File", EXPORTS, () => {});
-    const code = h("pre", { className: "ck-code", tabIndex: 0, hidden: true });
-    const go = () => {
-      const [name, format = null] = what.input.value.split(" ");
-      this.actions.export(name, format);
-    };
-    const show = async () => {
-      code.textContent = await this.actions.code();
-      code.hidden = false;
-    };
-    return [
-      what.element,
-      h(
-        "div",
-        { className: "ck-row" },
-        button("Download", "Save the file", go),
-        button("Show code", "The Python code that makes this map again", show),
-      ),
-      code,
     ];
   }
 

@@ -160,6 +160,10 @@ def call(arguments, free=None, numbers=None, ranges=None):
 KERNELS = [(3, 1.0, 1.0), (-1, 1.0, 1.0), (1, 0.0, 1.0), (1, 1.0, np.nan), (1, 1.0), None]
 
 
+def ring_neighbors():
+    return np.ascontiguousarray(graph().indices.reshape(N, 2))
+
+
 def mutual_pattern():
     """Every pair of a ring's neighbours, each the nearest of the other."""
     ring = graph()
@@ -405,6 +409,28 @@ CALLS = {
             "n_jobs": 1,
         },
         numbers={"b": [_core.Graph(graph(7)), _core.Graph(graph(dtype=np.float32)), None]},
+        ranges={"indptr": [-1, 1, 2 * N + 1]},
+    ),
+    "NeighborPairs": call(
+        lambda: {"neighbors": ring_neighbors(), "n_jobs": 1},
+        free={"neighbors": (0, 1)},
+        ranges={"neighbors": [-2, N]},
+    ),
+    "NeighborPairs.count": call(
+        lambda: {
+            "self": _core.NeighborPairs(ring_neighbors(), 1),
+            "counts": np.empty(N, dtype=np.int32),
+            "n_jobs": 1,
+        }
+    ),
+    "NeighborPairs.write": call(
+        lambda: {
+            "self": _core.NeighborPairs(ring_neighbors(), 1),
+            "indptr": graph().indptr,
+            "indices": np.empty(2 * N, dtype=np.int32),
+            "ranks": np.empty(2 * N, dtype=np.uint32),
+            "n_jobs": 1,
+        },
         ranges={"indptr": [-1, 1, 2 * N + 1]},
     ),
     "mutual_counts": call(

@@ -54,7 +54,8 @@ def test_new_parameters_go_on_from_the_map(engine, digits):
     assert engine.wait(lambda: engine.frame.iteration == number + 3)
     moved = np.linalg.norm(engine.positions - before, axis=1)
     assert 0.0 < moved.max() < np.ptp(before)
-    perplexities = [np.exp(entropy(engine.model.affinities[i])) for i in range(5)]
+    rows = [engine.builder.affinities_at(engine.parameters.perplexity, i) for i in range(5)]
+    perplexities = [np.exp(entropy(row)) for row in rows]
     np.testing.assert_allclose(perplexities, 10.0, rtol=1e-8)
 
 

@@ -40,9 +40,12 @@ def test_pairs_hold_both_ranks():
             assert rank == (among.index(other) if other in among else 65535)
 
 
-def test_missing_neighbors_are_left_to_symmetrize():
+def test_missing_neighbors_make_no_pairs():
     neighbors = Neighbors(np.array([[1, -1], [0, 2], [1, 0]]), np.array([[1, np.inf]] * 3), 3)
-    assert MutualNeighbors.of(neighbors) is None
+    P = np.array([[1.0, 0.0], [0.5, 0.5], [0.75, 0.25]])
+    found = MutualNeighbors.of(neighbors).symmetrize(P)
+    rows = csr_matrix(([1.0, 0.5, 0.5, 0.75, 0.25], [1, 0, 2, 1, 0], [0, 1, 3, 5]))
+    np.testing.assert_array_equal(found.toarray(), symmetrize(rows).toarray())
 
 
 @pytest.mark.parametrize("wrong", ["indptr", "indices", "ranks", "affinities", "new_indptr"])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from closeknit._memory import empty
 from closeknit.affinities import Bandwidths, solve_bandwidths, to_csr
 from closeknit.embeddings import MapSettled, Training, initial_embedding
 from closeknit.exceptions import CloseknitWarning
@@ -25,9 +24,6 @@ from closeknit.objectives import SymmetricSNE
 
 __all__ = ["Builder", "Model", "OutdatedError", "neighbors_for"]
 
-#: Points beyond which pairs of neighbours are found while the first map moves, and beyond which
-#: they would take more memory than their speed is worth.
-_MANY, _MOST_PAIRED = 20_000, 200_000
 #: Factors by which a map may be scaled for another model.
 _SCALES = 2.0 ** np.arange(-7.0, 4.0)
 
@@ -56,17 +52,20 @@ class Model:
     parameters : Parameters
     graph : csr_matrix of shape (n_points, n_points)
         Symmetric.
-    affinities : ndarray of shape (n_points, n_neighbors)
-        Of each point for its neighbours, nearest first.
     sigmas : ndarray of shape (n_points,)
     training : Training
     """
 
     parameters: Parameters
     graph: csr_matrix
-    affinities: NDArray[np.float64]
     sigmas: NDArray[np.float64]
     training: Training
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of its large arrays."""
+        graph, weights = self.graph, self.training.objective.weights
+        return [graph.indices.nbytes, graph.data.nbytes, weights.data.nbytes]
 
     @cached_property
     def measure(self) -> MapSettled:
@@ -128,8 +127,6 @@ class Builder:
         self.X, self.n_neighbors, self.neighbors = X, n_neighbors, neighbors
         self.metric, self.n_jobs, self.random_state = metric, n_jobs, random_state
         self._start: NDArray[np.float64] | None = None
-        self._pairs: MutualNeighbors | None = None
-        self._paired = False
 
     def search(self) -> None:
         """Find the neighbours."""
@@ -141,28 +138,22 @@ class Builder:
             random_state=self.random_state,
         )
 
-    def _pair(self) -> None:
-        """Find out who is whose neighbour, so that the next graphs are made in one pass."""
+    @cached_property
+    def _pairs(self) -> MutualNeighbors | None:
+        """Who is whose neighbour, found once, so that each graph is made in one pass."""
         assert self.neighbors is not None
-        self._paired, n = True, self.neighbors.n_samples
-        if n > _MOST_PAIRED:
-            return
-        thread = threading.Thread(target=self._find_pairs, name="closeknit-pairs", daemon=True)
-        thread.start()
-        if n <= _MANY:
-            thread.join()
-
-    def _find_pairs(self) -> None:
-        assert self.neighbors is not None
-        with contextlib.suppress(MemoryError):  # graphs are made without them, then
-            self._pairs = MutualNeighbors.of(self.neighbors, self.n_jobs)
+        return MutualNeighbors.of(self.neighbors, self.n_jobs)
 
     def sigmas_at(self, perplexity: float) -> NDArray[np.float64]:
         """The bandwidths of a perplexity."""
         return self._solve(perplexity).sigmas
 
-    def _solve(self, perplexity: float) -> Bandwidths:
-        """Bandwidths and affinities, as `EntropicAffinities` has them.
+    def affinities_at(self, perplexity: float, index: int) -> NDArray[np.float64]:
+        """The affinities of one point for its neighbours, nearest first."""
+        return self._solve(perplexity, slice(index, index + 1)).affinities[0]
+
+    def _solve(self, perplexity: float, points: slice = slice(None)) -> Bandwidths:
+        """Bandwidths and affinities of some points, as `EntropicAffinities` has them.
 
         Each solution begins afresh: from the bandwidths of a near perplexity it would take three
         passes over the distances instead of two, as the start by regression is nearer.
@@ -170,7 +161,9 @@ class Builder:
         if self.neighbors is None:
             raise ValueError("neighbours are still being searched; wait a little")
         k = neighbors_for(perplexity, self.neighbors.n_neighbors)
-        rows = np.ascontiguousarray(self.neighbors.sq_distances[:, :k])
+        near = self.neighbors.sq_distances[points, :k]
+        rows = empty(near.shape, np.float64)
+        np.copyto(rows, near)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CloseknitWarning)
             return solve_bandwidths(rows, perplexity, allow_missing=True, n_jobs=self.n_jobs)
@@ -203,33 +196,33 @@ class Builder:
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
+        if last is not None and last.parameters.model == parameters.model:
+            estimator.repulsion = last.training.objective.repulsion  # which knows the kernel
         if last is not None and last.parameters.perplexity == parameters.perplexity:
-            made = last.graph, last.affinities, last.sigmas
+            made = last.graph, last.sigmas
         else:
             made = self._graph(parameters.perplexity, outdated)
         if outdated():
             raise OutdatedError
-        model = Model(parameters, *made, estimator.training(made[0], self.X))
-        if not self._paired:
-            self._pair()
-        return model
+        return Model(parameters, *made, estimator.training(made[0], self.X))
 
     def _graph(
         self, perplexity: float, outdated: Callable[[], bool]
-    ) -> tuple[csr_matrix, NDArray[np.float64], NDArray[np.float64]]:
-        """The symmetric graph, the affinities and the bandwidths, as an estimator has them."""
+    ) -> tuple[csr_matrix, NDArray[np.float64]]:
+        """The symmetric graph and the bandwidths, as an estimator has them."""
         assert self.neighbors is not None
-        solved = self._solve(perplexity)
+        pairs, solved = self._pairs, self._solve(perplexity)
         if outdated():
             raise OutdatedError
         n, k = solved.affinities.shape
-        if self._pairs is None:
+        if pairs is None:
             graph = symmetrize(to_csr(self.neighbors.indices[:, :k], solved.affinities, n))
         else:
-            graph = self._pairs.symmetrize(solved.affinities, self.n_jobs)
-        if not graph.data.all():  # affinities so small that they are zero
+            graph = pairs.symmetrize(solved.affinities, self.n_jobs)
+        # Affinities fall along a row, so that those so small that they are zero show at its end.
+        if not solved.affinities[:, -1].all() and not graph.data.all():
             graph.eliminate_zeros()
-        return graph, solved.affinities, solved.sigmas
+        return graph, solved.sigmas
 
     def start(self, graph: csr_matrix) -> NDArray[np.float64]:
         """Where embeddings start, computed once."""

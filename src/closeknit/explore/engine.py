@@ -12,24 +12,21 @@ bandwidths and a new graph; the minimisation goes on from where the map is.
 
 from __future__ import annotations
 
-import threading
 import time
-import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from closeknit.exceptions import CloseknitError, CloseknitWarning
+from closeknit._memory import Recycler, recycling
 from closeknit.explore.building import Builder, Model, OutdatedError, neighbors_for
 from closeknit.explore.frames import Frame
 from closeknit.explore.leg import Leg, training_of, without_factor
 from closeknit.explore.parameters import Parameters
+from closeknit.explore.worker import Worker
 from closeknit.minimize import State, StopReason
 from closeknit.neighbors import Neighbors
-from closeknit.progress import Event, listening
 
 __all__ = ["Engine"]
 
@@ -40,11 +37,7 @@ _PAUSE, _COST = 0.15, 20.0
 MANY = 20_000
 
 
-class _StoppedError(Exception):
-    """Ends a search that nobody waits for any more."""
-
-
-class Engine:
+class Engine(Worker):
     """Optimises a map of the points of `X` while parameters change.
 
     Parameters
@@ -91,19 +84,16 @@ class Engine:
         n_jobs: int | None = -1,
         random_state: int = 0,
     ) -> None:
+        super().__init__()
         options: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state}
         n_neighbors = neighbors_for(max_perplexity, X.shape[0] - 1)
         self.builder = Builder(X, n_neighbors, neighbors, metric=metric, **options)
         self.model: Model | None = None
         self.parameters, self.max_perplexity = parameters, max_perplexity
-        self.stage, self.progress, self.error = "waiting", 0.0, ""
         self.playing, self.settled = False, False
         self.trail: list[Leg] = []
         self.history: list[tuple[int, float | None, float | None]] = []
-        self.listeners: list[Callable[[], object]] = []
-        self._wake = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self._stopped = True
+        self._memory = Recycler()  # graph after graph is made
         self._steps = 0
         self._continues = positions is not None
         self._moved = False  # whether the positions were replaced from outside
@@ -126,28 +116,6 @@ class Engine:
         return None if self.model is None else self.model.sigmas
 
     # What users do ------------------------------------------------------------------------------
-
-    def start(self) -> None:
-        """Begin to work, in a thread, if it is not running already."""
-        with self._wake:
-            self._stopped = False
-            if self._thread is not None:  # one that was about to end goes on, or begins again
-                return
-            self._thread = threading.Thread(target=self._work, name="closeknit-map", daemon=True)
-            self._thread.start()
-
-    def stop(self, timeout: float | None = None) -> None:
-        """End the thread and wait so long for it; the map stays, and `start` goes on from there."""
-        with self._wake:
-            thread, self._stopped = self._thread, True
-            self._wake.notify_all()
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether there is a thread."""
-        return self._thread is not None
 
     def play(self) -> None:
         """Optimise until the map has settled; once more, until `pause`."""
@@ -196,67 +164,28 @@ class Engine:
             self.frame = replace(frame, number=number, positions=self.positions.astype(np.float32))
         self._tell()
 
-    def wait(self, condition: Callable[[], bool], timeout: float = 60.0) -> bool:
-        """Wait until a condition holds, or for so many seconds; return whether it does."""
-        with self._wake:
-            return self._wake.wait_for(condition, timeout)
-
     # What the thread does -----------------------------------------------------------------------
-
-    def _tell(self) -> None:
-        with self._wake:
-            self._wake.notify_all()
-        for listener in list(self.listeners):
-            listener()
 
     def _is_due(self) -> bool:
         """Whether the minimisation must end because something has changed."""
         return self._stopped or self._moved or self.parameters != self._built
 
     def _work(self) -> None:
-        failed = False
-        try:
-            with listening(self._hear), warnings.catch_warnings():
-                warnings.simplefilter("ignore", CloseknitWarning)
-                if self.neighbors is None:
-                    self._say("searching for neighbours")
-                    self.builder.search()
-                while True:
-                    while self.parameters != self._built and not self._stopped:
-                        self._build()
-                    self._say("settled" if self.settled else "paused")
-                    with self._wake:
-                        self._wake.wait_for(lambda: self._is_due() or self.playing or self._steps)
-                        if self._stopped:
-                            return
-                        self._moved = False
-                    if self.parameters == self._built and (self.playing or self._steps):
-                        self._minimize()
-        except _StoppedError:
-            pass
-        except Exception as error:
-            failed = True
-            known = isinstance(error, ValueError | CloseknitError)  # whose words are for users
-            self.error = str(error) if known else f"{type(error).__name__}: {error}"
-            self._say("failed")
-        finally:
-            with self._wake:
-                self._thread = None
-                self._wake.notify_all()
-                wanted = not (self._stopped or failed)  # again, since it was told to end
-            if wanted:
-                self.start()
-
-    def _hear(self, event: Event) -> None:
-        """Progress of a search; the only place where it can be ended."""
-        if self._stopped:
-            raise _StoppedError
-        if event.total and event.stage != "optimisation":
-            self._say("searching for neighbours", event.done / event.total)
-
-    def _say(self, stage: str, progress: float = 0.0) -> None:
-        self.stage, self.progress = stage, progress
-        self._tell()
+        with recycling(self._memory):
+            if self.neighbors is None:
+                self._say("searching for neighbours")
+                self.builder.search()
+            while True:
+                while self.parameters != self._built and not self._stopped:
+                    self._build()
+                self._say("settled" if self.settled else "paused")
+                with self._wake:
+                    self._wake.wait_for(lambda: self._is_due() or self.playing or self._steps)
+                    if self._stopped:
+                        return
+                    self._moved = False
+                if self.parameters == self._built and (self.playing or self._steps):
+                    self._minimize()
 
     @property
     def _built(self) -> Parameters | None:
@@ -273,6 +202,8 @@ class Engine:
         except OutdatedError:
             return
         self.model, self._fresh, self._scale = model, True, 1.0
+        if last is None:  # the next is made while this one is still in use
+            self._memory.reserve(model.sizes)
         if not self._continues:
             if not self.trail:
                 self.positions = self.builder.start(model.graph)
@@ -315,6 +246,8 @@ class Engine:
             done.append([float(state.lam or 0.0), 0])
         done[state.stage][1] += 1
         with self._wake:
+            # Before anybody sees the map: whoever then asks for steps gets all of them.
+            self._steps = max(0, self._steps - 1)
             if not self._moved:
                 self.positions = np.array(state.X)
         kept = self._measure(self.positions)
@@ -323,7 +256,6 @@ class Engine:
         positions = self.positions.astype(np.float32)
         self._publish(Frame(0, positions, before + state.iteration, **numbers))
         with self._wake:
-            self._steps = max(0, self._steps - 1)
             if not (self.playing or self._steps or self._is_due()):
                 self.stage = "paused"
         if self.stage == "paused":

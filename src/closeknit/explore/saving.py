@@ -14,7 +14,8 @@ from closeknit.explore.engine import Engine
 from closeknit.explore.frames import Frame
 from closeknit.explore.leg import Leg
 from closeknit.explore.parameters import Parameters
-from closeknit.explore.session import Level, Session
+from closeknit.explore.session import Session
+from closeknit.explore.undo import Level
 from closeknit.io import Description, Kind, Table, read_archive, write_archive
 from closeknit.neighbors import Neighbors
 

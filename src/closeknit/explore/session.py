@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -12,59 +12,20 @@ from numpy.typing import NDArray
 
 from closeknit.explore.columns import Columns
 from closeknit.explore.engine import Engine
-from closeknit.explore.frames import Frame
 from closeknit.explore.given import check_images, largest_perplexity, refuse_gaps
-from closeknit.explore.leg import Leg
 from closeknit.explore.parameters import Parameters
+from closeknit.explore.undo import Level, Pin, Snapshot, Undo
 from closeknit.io import Table
 from closeknit.neighbors import Neighbors, check_data
 
-__all__ = ["Level", "Pin", "Session"]
+__all__ = ["Session"]
 
-#: Bytes of maps that undo may hold.
-_UNDO_BYTES = 2**28
 #: Fewest points that can be embedded on their own.
 _FEWEST = 10
 #: Seconds that a viewer who goes waits for the end of an iteration; a search may take longer.
 _PATIENCE = 0.5
 #: The column in which selections are named.
 _LABEL = "label"
-
-
-@dataclass(frozen=True, eq=False)
-class Level:
-    """All points, or a selection that is embedded on its own.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_points,)
-        The rows of the data that are on the map.
-    engine : Engine
-    """
-
-    rows: NDArray[np.intp]
-    engine: Engine
-
-
-@dataclass(frozen=True, eq=False)
-class Pin:
-    """A map that is kept beside the moving one, for comparison."""
-
-    positions: NDArray[np.float32]
-    parameters: Parameters
-
-
-@dataclass(frozen=True, eq=False)
-class _Snapshot:
-    """Everything that undo brings back."""
-
-    levels: tuple[Level, ...]
-    parameters: Parameters
-    positions: NDArray[np.float64]
-    trail: tuple[Leg, ...]
-    frame: Frame
-    labels: dict[str, NDArray[Any]]
-    pin: Pin | None
 
 
 class Session:
@@ -139,8 +100,7 @@ class Session:
         self.pin: Pin | None = None
         self.lock = threading.RLock()
         self.listeners: list[Callable[[], object]] = []
-        self._undo: list[_Snapshot] = []
-        self._redo: list[_Snapshot] = []
+        self._undo = Undo()
         self._dragging = False
         self._viewers = 0
         engine.listeners.append(self.tell)
@@ -165,6 +125,7 @@ class Session:
     def state(self) -> dict[str, Any]:
         """Everything but positions that a viewer shows, as JSON can hold it."""
         engine, pin = self.engine, self.pin
+        undo, redo = self._undo.counts
         return {
             "title": self.title,
             "n_points": len(self.level.rows),
@@ -183,8 +144,8 @@ class Session:
             "labels": len(self.columns.labels),
             "images": self.images is not None,
             "pinned": None if pin is None else asdict(pin.parameters),
-            "undo": len(self._undo),
-            "redo": len(self._redo),
+            "undo": undo,
+            "redo": redo,
             "selected": int(self.selected.sum()),
         }
 
@@ -295,41 +256,32 @@ class Session:
 
     def undo(self) -> None:
         """Take back the last change of parameters, labels, points or comparison."""
-        self._swap(self._undo, self._redo)
+        self._restore(self._undo.back)
 
     def redo(self) -> None:
         """Do again what was undone."""
-        self._swap(self._redo, self._undo)
+        self._restore(self._undo.forth)
 
-    def _swap(self, source: list[_Snapshot], target: list[_Snapshot]) -> None:
+    def _restore(self, way: Callable[[Snapshot], Snapshot]) -> None:
         with self.lock:
-            if not source:
-                raise ValueError("there is nothing to take back")
-            snapshot = source.pop()
-            target.append(self._snapshot())
+            now = self._snapshot()
+            then = way(now)
             self._dragging = False
-            beside = snapshot.pin is not self.pin or not _same(snapshot.labels, self.columns.added)
-            same = snapshot.levels == self.levels and snapshot.parameters == self.engine.parameters
-            if snapshot.levels[-1] is not self.level:
-                self._show(snapshot.levels)
-            self.levels = snapshot.levels
-            self.engine.set(snapshot.parameters)
-            if not (same and beside):  # a label is taken back without moving the map
-                self.engine.move_to(snapshot.positions, list(snapshot.trail), snapshot.frame)
-            self.columns.added, self.pin = snapshot.labels, snapshot.pin
+            if then.levels[-1] is not self.level:
+                self._show(then.levels)
+            self.levels = then.levels
+            self.engine.set(then.parameters)
+            if then.moves(now):  # a label is taken back without moving the map
+                self.engine.move_to(then.positions, list(then.trail), then.frame)
+            self.columns.added, self.pin = then.labels, then.pin
         self.tell()
 
-    def _snapshot(self) -> _Snapshot:
-        engine = self.engine
-        state = (engine.parameters, engine.positions, tuple(engine.trail), engine.frame)
-        return _Snapshot(self.levels, *state, dict(self.columns.added), self.pin)
+    def _snapshot(self) -> Snapshot:
+        return Snapshot.of(self.levels, self.columns.added, self.pin)
 
     def _remember(self) -> None:
         """Call before every change."""
-        self._redo.clear()
-        self._undo.append(self._snapshot())
-        size = 2 * self._undo[-1].positions.nbytes
-        del self._undo[: -max(2, min(100, _UNDO_BYTES // size))]
+        self._undo.remember(self._snapshot())
 
     def _show(self, levels: tuple[Level, ...]) -> None:
         before, after = self.engine, levels[-1].engine
@@ -344,7 +296,3 @@ class Session:
     def _label_name(self) -> str:
         taken = self.table.labels.keys() | {*self.table.feature_names}
         return _LABEL if _LABEL not in taken else f"{_LABEL} (explorer)"
-
-
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return one.keys() == other.keys() and all(one[name] is other[name] for name in one)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit import _core
+from closeknit._memory import empty
 from closeknit._threads import effective_n_jobs
-from closeknit.graphs.from_data import mean_of
-from closeknit.linalg import canonical
 from closeknit.neighbors import Neighbors
 
 #: Stands for "not among the neighbours"; ranks are below.
@@ -53,7 +52,7 @@ class MutualNeighbors:
 
     @classmethod
     def of(cls, neighbors: Neighbors, n_jobs: int | None = -1) -> Self | None:
-        """Find the pairs, or return None where there are too many for 32 bits or some are missing.
+        """Find the pairs, or return None where there are too many for 32 bits.
 
         Parameters
         ----------
@@ -66,20 +65,18 @@ class MutualNeighbors:
         MutualNeighbors or None
         """
         n, k = neighbors.indices.shape
-        if k >= _NONE or 2 * n * k >= 2**31 or (neighbors.indices < 0).any():
+        if k >= _NONE or 2 * n * k >= 2**31 - 1:
             return None
-        ranks = np.broadcast_to(np.arange(1.0, k + 1.0), (n, k)).ravel()
-        pointers = np.arange(0, n * k + 1, k, dtype=np.int32)
-        there = csr_matrix((ranks, neighbors.indices.ravel(), pointers), shape=(n, n))
-        there = canonical(there)
-        back = there.T.tocsr()
-        back.data *= 2.0**16
-        # Twice the mean holds both ranks, counted from 1 and exact in double precision.
-        both = mean_of(there, back, n_jobs)
-        codes = (2.0 * both.data).astype(np.uint32)
-        codes -= np.uint32(1 + 2**16)  # in each half 0 becomes 2¹⁶ − 1, and lends to the upper one
-        codes += np.uint32(2**16) * ((codes & np.uint32(_NONE)) == _NONE)
-        return cls(both.indptr, both.indices, codes)
+        threads = effective_n_jobs(n_jobs)
+        pairs = _core.NeighborPairs(np.ascontiguousarray(neighbors.indices), threads)
+        counts = np.empty(n, np.int32)
+        pairs.count(counts, threads)
+        indptr = np.zeros(n + 1, np.int32)
+        np.cumsum(counts, out=indptr[1:])
+        size = int(indptr[-1])
+        indices, ranks = np.empty(size, np.int32), np.empty(size, np.uint32)
+        pairs.write(indptr, indices, ranks, threads)
+        return cls(indptr, indices, ranks)
 
     def symmetrize(self, affinities: NDArray[np.float64], n_jobs: int | None = -1) -> csr_matrix:
         """Average the affinities of the nearest k neighbours with their transpose.
@@ -101,7 +98,8 @@ class MutualNeighbors:
         _core.mutual_counts(*pattern, k, counts, threads)
         indptr = np.zeros(n + 1, np.int32)
         np.cumsum(counts, out=indptr[1:])
-        indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
+        size = int(indptr[-1])
+        indices, data = empty(size, np.int32), empty(size, np.float64)
         rows: Any = np.ascontiguousarray(affinities, dtype=np.float64)
         _core.mutual_mean(*pattern, rows, indptr, indices, data, threads)
         return csr_matrix((data, indices, indptr), shape=(n, n))

@@ -19,6 +19,7 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
+from closeknit._memory import empty
 from closeknit._threads import effective_n_jobs
 from closeknit.kernels import Kernel
 from closeknit.linalg import (
@@ -165,12 +166,14 @@ class Objective(ABC):
     ):
         W = check_symmetric(affinities) if check else affinities
         self.repulsion: Repulsion = ExactRepulsion(n_jobs) if repulsion is None else repulsion
-        data = W.data.astype(self.repulsion.dtype, copy=False)
         if self.unit_sum:
-            if not len(data):
+            if not W.nnz:
                 raise ValueError("affinities are all zero: no point has a neighbour")
             total = W.data.sum(dtype=np.float64)
-            data = np.divide(W.data, total, out=np.empty_like(data), casting="same_kind")
+            data = empty(W.nnz, self.repulsion.dtype)
+            np.divide(W.data, total, out=data, casting="same_kind")
+        else:
+            data = W.data.astype(self.repulsion.dtype, copy=False)
         self.weights: csr_matrix = with_data(W, data)
         self.attraction = Attraction(self.weights, self.kernel, n_jobs)
         # The points' order on the map, each point's place in it, and the attraction among points in

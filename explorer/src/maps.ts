@@ -1,0 +1,60 @@
+// The moving map and, for comparison, one that is pinned beside it.
+
+import { h, shown } from "./dom";
+import { positionsOf } from "./positions";
+import type { Header } from "./protocol";
+import { MapView, type Mode, type ViewEvents } from "./view";
+
+export class Maps {
+  readonly element = h("div", { className: "ck-maps" });
+  readonly moving: MapView;
+  private pinned: MapView | null = null;
+
+  constructor(private events: ViewEvents) {
+    this.moving = new MapView("Map of the points", events);
+    this.element.append(this.moving.element);
+  }
+
+  get all(): MapView[] {
+    return this.pinned ? [this.moving, this.pinned] : [this.moving];
+  }
+
+  /** Number of points. */
+  get count(): number {
+    return this.moving.positions?.count ?? 0;
+  }
+
+  each(act: (view: MapView) => void): void {
+    this.all.forEach(act);
+  }
+
+  setMode(mode: Mode): void {
+    this.each((view) => view.setMode(mode));
+  }
+
+  pin(header: Header, payload: ArrayBuffer): void {
+    this.pinned ??= this.add();
+    this.pinned.show(positionsOf(header, payload));
+    this.pinned.element.nextElementSibling!.textContent = describe(header.parameters);
+  }
+
+  unpin(): void {
+    this.pinned?.element.parentElement?.remove();
+    this.pinned?.dispose();
+    this.pinned = null;
+    this.moving.fit();
+  }
+
+  private add(): MapView {
+    const view = new MapView("Pinned map, for comparison", this.events);
+    view.setMode(this.moving.mode);
+    const figure = h("figure", { className: "ck-pinned" }, view.element, h("figcaption", {}));
+    this.element.prepend(figure);
+    return view;
+  }
+}
+
+function describe(parameters: Record<string, any>): string {
+  const names: Record<string, string> = { tsne: "t-SNE", ssne: "s-SNE", ee: "elastic embedding" };
+  return `${names[parameters.model]}, perplexity ${shown(parameters.perplexity, 3)}`;
+}
