@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit import _core
+from closeknit._checks import check_finite, real_array
 from closeknit._threads import effective_n_jobs
 from closeknit.graphs.from_data import mean_of
 from closeknit.linalg import canonical
@@ -34,6 +35,8 @@ class MutualNeighbors:
     ranks : ndarray of uint32
         For a pair (n, m) the rank of m among the neighbours of n, and times 2¹⁶ that of n among
         those of m; 2¹⁶ − 1 stands for a point that is not among them.
+    n_neighbors : int
+        How many of each point's nearest are known.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class MutualNeighbors:
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
     ranks: NDArray[np.uint32]
+    n_neighbors: int
 
     @classmethod
     def of(cls, neighbors: Neighbors, n_jobs: int | None = -1) -> Self | None:
@@ -79,7 +83,7 @@ class MutualNeighbors:
         codes = (2.0 * both.data).astype(np.uint32)
         codes -= np.uint32(1 + 2**16)  # in each half 0 becomes 2¹⁶ − 1, and lends to the upper one
         codes += np.uint32(2**16) * ((codes & np.uint32(_NONE)) == _NONE)
-        return cls(both.indptr, both.indices, codes)
+        return cls(both.indptr, both.indices, codes, k)
 
     def symmetrize(self, affinities: NDArray[np.float64], n_jobs: int | None = -1) -> csr_matrix:
         """Average the affinities of the nearest k neighbours with their transpose.
@@ -87,7 +91,7 @@ class MutualNeighbors:
         Parameters
         ----------
         affinities : ndarray of shape (n_samples, k)
-            Of each point's nearest neighbours, nearest first.
+            Of each point's nearest neighbours, nearest first; k is at most `n_neighbors`.
         n_jobs : int or None, default=-1
 
         Returns
@@ -95,7 +99,16 @@ class MutualNeighbors:
         csr_matrix of shape (n_samples, n_samples)
             To the bit what :func:`symmetrize` gives.
         """
-        n, k = affinities.shape
+        affinities = real_array(affinities, "affinities")
+        n, most = len(self.indptr) - 1, self.n_neighbors
+        if affinities.ndim != 2 or len(affinities) != n or affinities.shape[1] > most:
+            raise ValueError(
+                f"affinities must be of {n} points and at most {most} neighbours each, got an "
+                f"array of shape {affinities.shape}"
+            )
+        # One number tells, in half the time of looking at each; none of them is beyond 1.
+        check_finite(affinities.sum(), "the array of affinities")
+        k = affinities.shape[1]
         threads, pattern = effective_n_jobs(n_jobs), (self.indptr, self.indices, self.ranks)
         counts = np.empty(n, np.int32)
         _core.mutual_counts(*pattern, k, counts, threads)
