@@ -1,6 +1,7 @@
 """The command line as its users meet it: a process with arguments, streams and an exit code."""
 
 import json
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -104,8 +105,14 @@ def in_process(tmp_path, monkeypatch, capsys):
     def run(*arguments):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "argv", ["closeknit", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+        try:
+            with pytest.raises(SystemExit) as stop:
+                main()
+        finally:  # where a process would end, this one goes on
+            for number, handler in before.items():
+                signal.signal(number, handler)
         printed = capsys.readouterr()
         return Outcome(stop.value.code or 0, printed.out, printed.err)
 

@@ -1,6 +1,7 @@
 """A command as a process: closed streams, and signals at bad moments."""
 
 import shlex
+import signal
 import subprocess
 import sys
 
@@ -30,6 +31,38 @@ def save(file, *args, **options):
     signal.raise_signal(signal.SIGTERM)
 numpy.save = save
 """
+
+
+#: A signal in a destructor, where Python drops the exception that it becomes.
+IN_A_DESTRUCTOR = """
+import closeknit.io.readers
+class Dropping:
+    def __del__(self):
+        signal.raise_signal(signal.{name})
+def read(*args, **options):
+    Dropping()
+    for _ in range(100):
+        __import__("time").sleep(0.1)  # which the signal ends
+closeknit.io.readers.read_table = closeknit.io.read_table = read
+"""
+#: Ctrl-C in the import of a module whose importer goes on whatever happens.
+IN_AN_IMPORT = """
+import sys
+sys.path.insert(0, ".")
+with open("interrupted.py", "w") as file:
+    file.write("import signal; signal.raise_signal(signal.SIGINT); done = True")
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "closeknit.embeddings":
+            sys.meta_path.remove(self)
+            try:
+                import interrupted
+            except BaseException:
+                pass
+            assert interrupted.done
+sys.meta_path.insert(0, Finder())
+"""
+ENDS = {"SIGINT": (130, "closeknit: interrupted\n"), "SIGTERM": (143, "closeknit: terminated\n")}
 
 
 def shell(closeknit, ending, *arguments):
@@ -109,3 +142,32 @@ def test_sigterm_leaves_old_files_and_nothing_half_written(closeknit, flowers, t
     outcome.fails(143, saying="closeknit: terminated")
     assert (tmp_path / "map.npy").read_bytes() == b"old"
     assert closeknit.files() == ["flowers.csv", "map.npy"]
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_signal_in_a_destructor_is_not_lost(closeknit, flowers, name):
+    outcome = closeknit("embed", flowers, before=IN_A_DESTRUCTOR.format(name=name))
+    assert (outcome.code, outcome.stderr) == ENDS[name]
+
+
+def test_a_signal_in_an_import_is_not_lost(closeknit, flowers):
+    outcome = closeknit("embed", flowers, before=IN_AN_IMPORT)
+    assert (outcome.code, outcome.stderr) == ENDS["SIGINT"]
+
+
+@posix
+@pytest.mark.parametrize("name", ENDS)
+def test_a_signal_when_the_command_is_over_is_quiet(closeknit, flowers, name):
+    before = f"import atexit; atexit.register(signal.raise_signal, signal.{name})"
+    outcome = closeknit("embed", flowers, "--max-iter", 2, "-o", "map.npy", before=before)
+    assert (outcome.code, outcome.stderr) == (-getattr(signal, name), "")
+    assert "map.npy" in closeknit.files()
+
+
+@posix
+def test_a_background_job_goes_on_ignoring_ctrl_c(closeknit, flowers):
+    before = """
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+import atexit; atexit.register(signal.raise_signal, signal.SIGINT)
+"""
+    assert closeknit("info", before=before).code == 0

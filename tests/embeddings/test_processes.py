@@ -29,6 +29,7 @@ def fit(model, n_jobs=2):
 pytestmark = pytest.mark.filterwarnings("ignore::closeknit.exceptions.NotConvergedWarning")
 
 
+@pytest.mark.forks
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("model", MODELS)

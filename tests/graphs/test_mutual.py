@@ -69,3 +69,20 @@ def test_the_core_refuses_what_is_no_pattern(wrong):
     }
     with pytest.raises(ValueError, match=r"not th|one row per point"):
         _core.mutual_mean(*{**given, wrong: bad[wrong]}.values(), *out, 1)
+
+
+@pytest.mark.parametrize(
+    ("affinities", "message"),
+    [
+        (np.ones((30, 9)), "30 points and at most 8 neighbours"),  # of which one is not known
+        (np.ones((29, 8)), "30 points and at most 8 neighbours"),
+        (np.ones(30), "30 points and at most 8 neighbours"),
+        (np.full((30, 8), np.nan), "NaN or infinite"),
+        (np.ones((30, 8), complex), "Complex data not supported"),
+        ("affinities", "must hold numbers"),
+    ],
+)
+def test_other_affinities_are_refused(affinities, message):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.raises(ValueError, match=message):
+        MutualNeighbors.of(find_neighbors(X, 8)).symmetrize(affinities)

@@ -119,7 +119,8 @@ def test_thinned_graph_has_the_same_components(n_neighbors):
 
 def test_sparse_graph_is_not_thinned():
     W = csr_matrix(diags([np.ones(19)] * 2, [-1, 1]))
-    assert thin(W, 2) is W
+    np.testing.assert_array_equal(thin(W, 2).toarray(), W.toarray())
+    assert np.shares_memory(thin(W, 2).data, W.data)
 
 
 def sampled(W, k, seed=0, n_jobs=None):
@@ -181,3 +182,24 @@ def test_all_edges_are_kept_where_there_are_few():
 def test_samples_need_symmetry():
     with pytest.raises(ValueError, match="must be symmetric"):
         sample_entries(csr_matrix(np.triu(np.ones((9, 9)), 1)), 2)
+
+
+def test_thin_takes_rows_in_any_order_and_entries_in_parts():
+    W = symmetric(12, 0, density=1.0)
+    unsorted, halves = W.copy(), np.repeat(W.data / 2, 2)
+    for row in range(12):
+        part = slice(W.indptr[row], W.indptr[row + 1])
+        unsorted.indices[part], unsorted.data[part] = W.indices[part][::-1], W.data[part][::-1]
+    unsorted.has_sorted_indices = False
+    in_parts = csr_matrix((halves, np.repeat(W.indices, 2), 2 * W.indptr), shape=W.shape)
+    for same in (unsorted, in_parts):
+        np.testing.assert_array_equal(thin(same, 2).toarray(), thin(W, 2).toarray())
+
+
+@pytest.mark.parametrize("value", [np.inf, 1e308])
+def test_weights_without_a_finite_sum_are_refused(value):
+    W = with_data(symmetric(12, 0, density=1.0), np.full(132, value))
+    calls = (lambda: thin(W, 4), lambda: sample_entries(W, 4), lambda: sample_rows(W, 4))
+    for call in calls:
+        with pytest.raises(ValueError, match=r"NaN or infinite|overflow"):
+            call()

@@ -8,9 +8,10 @@
             data           what commands read      neighborhood   perplexity and neighbours
             outputs        what they write         fitting        embeddings fitted and described
             errors         one line, exit code     memory         warnings before large work
+            signals        Ctrl-C and SIGTERM      workers        processes for embed --workers
 
-This module and `errors` import nothing heavy, so that ``closeknit --help`` answers at once
-and a missing extra, or Ctrl-C on the way, is reported in one line.
+This module, `errors` and `signals` import nothing heavy, so that ``closeknit --help`` answers at
+once and a missing extra, or Ctrl-C on the way, is reported in one line.
 """
 
 import sys
@@ -19,21 +20,33 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line, the entry point of the ``closeknit`` script."""
-    try:
-        from importlib.util import find_spec
+    """Run the command line, the entry point of the ``closeknit`` script.
 
-        from closeknit.cli.errors import UsageError, as_process, reported_errors
+    Signals are the system's affair afterwards: the process is expected to end.
+    """
+    try:
+        from closeknit.cli.errors import reporting_errors, without_closed_streams
+        from closeknit.cli.signals import watch_signals
+
+        watch_signals()
     except KeyboardInterrupt:
         print("closeknit: interrupted", file=sys.stderr)
         raise SystemExit(130) from None
-    with as_process(), reported_errors():
-        for package in ("typer", "rich"):
-            if find_spec(package) is None:
-                raise UsageError(
-                    f"the command line needs {package}, which is not installed; "
-                    'run: pip install "closeknit[cli]"'
-                )
-        from closeknit.cli.app import app
+    without_closed_streams()
+    reporting_errors(_run)
 
-        app(prog_name="closeknit")
+
+def _run() -> None:
+    from importlib.util import find_spec
+
+    from closeknit.cli.errors import UsageError
+
+    for package in ("typer", "rich"):
+        if find_spec(package) is None:
+            raise UsageError(
+                f"the command line needs {package}, which is not installed; "
+                'run: pip install "closeknit[cli]"'
+            )
+    from closeknit.cli.app import app
+
+    app(prog_name="closeknit")

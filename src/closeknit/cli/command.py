@@ -29,7 +29,7 @@ from typing import Annotated, Any, TextIO, get_args, get_type_hints
 
 import typer
 
-from closeknit.cli.errors import in_options, reported_errors
+from closeknit.cli.errors import in_options, reporting_errors
 from closeknit.cli.progress import Stages, showing_stages
 from closeknit.progress import report
 
@@ -210,11 +210,14 @@ def function_of(command: type[Command]) -> Callable[..., None]:
     def run(ctx: typer.Context, **values: Any) -> None:
         sources = {name: ctx.get_parameter_source(name) for name in values}
         given = {name for name, source in sources.items() if source and source.name != "DEFAULT"}
-        with reported_errors():
+
+        def carry_out() -> None:
             made = command(given=frozenset(given), **values)
             with _warnings_at_the_end(made):
                 made.start()
                 made.run()
+
+        reporting_errors(carry_out)
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+from closeknit.cli import signals
 from closeknit.exceptions import CloseknitError
 
 #: Parameters as messages of the library name them, and the options that are called otherwise.
@@ -57,41 +57,28 @@ class Interrupted(CommandError):
     exit_code = 130  # 128 + SIGINT, as shells report it
 
 
-class Terminated(BaseException):
-    """The system wants the process to end (SIGTERM)."""
-
-
-@contextmanager
-def as_process() -> Iterator[None]:
-    """Do what a process has to: end on SIGTERM without leaving half a file, and do without streams.
-
-    With a closed one, as after ``2>&-``, the next file to be opened would take its place.
-    """
+def without_closed_streams() -> None:
+    """Replace streams that are closed, as after ``2>&-``: the next file would take their place."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
 
-    def terminate(*_: Any) -> None:
-        raise Terminated
 
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def reporting_errors(run: Callable[[], Any]) -> None:
+    """Call, and turn errors that say what to do, and signals, into one line and an exit code.
 
-
-@contextmanager
-def reported_errors() -> Iterator[None]:
-    """Turn errors that say what to do, and Ctrl-C, into one line on stderr and an exit code.
-
-    Every command body runs inside its own, because Typer would end an interrupted command
-    without a message; `main` adds one for what happens before a command starts. Other exceptions
-    are bugs, and keep their tracebacks.
+    Every command runs inside its own, because Typer would end an interrupted command without a
+    message; `main` adds one for what happens before a command starts. Other exceptions are bugs,
+    and keep their tracebacks. It is no context manager: a signal may come between the end of a
+    ``with`` block and what the manager does then.
     """
     try:
-        yield
-        sys.stdout.flush()  # a full disk or a closed pipe shows here, not when Python is gone
+        try:
+            signals.state.heeded = True
+            run()
+            sys.stdout.flush()  # a full disk or a closed pipe shows here, not when Python is gone
+        finally:
+            signals.state.heeded = False
     except CommandError as error:
         _exit(str(error), error.exit_code)
     except (CloseknitError, ValueError) as error:
@@ -107,16 +94,12 @@ def reported_errors() -> Iterator[None]:
         if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
             raise SystemExit(CommandError.exit_code) from None
         _exit(f"cannot write the output: {error.strerror or error}")
-    except Terminated:
-        _exit("terminated", 143)  # 128 + SIGTERM
     except BaseException as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, KeyboardInterrupt):
-            # Compiled modules make an ImportError of it, and Typer an exit without a message.
-            cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+        cause = signals.signal_behind(error)
         if cause is None:
             raise
-        _exit("interrupted", Interrupted.exit_code)
+        terminated = cause is signals.Terminated
+        _exit(*(("terminated", 143) if terminated else ("interrupted", Interrupted.exit_code)))
 
 
 def in_options(message: str) -> str:

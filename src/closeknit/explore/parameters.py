@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -52,7 +53,7 @@ class Parameters:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ValueError(f"{name}={value!r} must be a number")
-            if not least <= value <= most or not math.isfinite(value):
+            if not least <= value <= min(most, sys.float_info.max):  # no integer is too long
                 raise ValueError(f"{name}={value!r} must lie between {least:g} and {most:g}")
             object.__setattr__(self, name, float(value))
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit import _core
+from closeknit._checks import check_finite, real_array
 from closeknit._memory import empty
 from closeknit._threads import effective_n_jobs
 from closeknit.neighbors import Neighbors
@@ -33,6 +34,8 @@ class MutualNeighbors:
     ranks : ndarray of uint32
         For a pair (n, m) the rank of m among the neighbours of n, and times 2¹⁶ that of n among
         those of m; 2¹⁶ − 1 stands for a point that is not among them.
+    n_neighbors : int
+        How many of each point's nearest are known.
 
     Examples
     --------
@@ -49,6 +52,7 @@ class MutualNeighbors:
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
     ranks: NDArray[np.uint32]
+    n_neighbors: int
 
     @classmethod
     def of(cls, neighbors: Neighbors, n_jobs: int | None = -1) -> Self | None:
@@ -76,7 +80,7 @@ class MutualNeighbors:
         size = int(indptr[-1])
         indices, ranks = np.empty(size, np.int32), np.empty(size, np.uint32)
         pairs.write(indptr, indices, ranks, threads)
-        return cls(indptr, indices, ranks)
+        return cls(indptr, indices, ranks, k)
 
     def symmetrize(self, affinities: NDArray[np.float64], n_jobs: int | None = -1) -> csr_matrix:
         """Average the affinities of the nearest k neighbours with their transpose.
@@ -84,7 +88,7 @@ class MutualNeighbors:
         Parameters
         ----------
         affinities : ndarray of shape (n_samples, k)
-            Of each point's nearest neighbours, nearest first.
+            Of each point's nearest neighbours, nearest first; k is at most `n_neighbors`.
         n_jobs : int or None, default=-1
 
         Returns
@@ -92,7 +96,16 @@ class MutualNeighbors:
         csr_matrix of shape (n_samples, n_samples)
             To the bit what :func:`symmetrize` gives.
         """
-        n, k = affinities.shape
+        affinities = real_array(affinities, "affinities")
+        n, most = len(self.indptr) - 1, self.n_neighbors
+        if affinities.ndim != 2 or len(affinities) != n or affinities.shape[1] > most:
+            raise ValueError(
+                f"affinities must be of {n} points and at most {most} neighbours each, got an "
+                f"array of shape {affinities.shape}"
+            )
+        # One number tells, in half the time of looking at each; none of them is beyond 1.
+        check_finite(affinities.sum(), "the array of affinities")
+        k = affinities.shape[1]
         threads, pattern = effective_n_jobs(n_jobs), (self.indptr, self.indices, self.ranks)
         counts = np.empty(n, np.int32)
         _core.mutual_counts(*pattern, k, counts, threads)

@@ -9,8 +9,9 @@ from scipy.sparse.csgraph import connected_components
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
+from closeknit._checks import check_finite
 from closeknit._threads import effective_n_jobs
-from closeknit.linalg.csr import canonical, core_graph, entry_rows, with_data
+from closeknit.linalg.csr import check_weights, core_graph, entry_rows, with_data
 
 #: The factor of a graph of ten neighbours takes about a tenth of the time that one of 90 takes
 #: (benchmarks/results/factors.md).
@@ -181,6 +182,7 @@ def _draw(
     alone = _core.sample_entries(graph, counts, random_state, first, own, mirrored, rest, threads)
     if alone >= 0:
         raise _not_symmetric(alone)
+    check_finite(rest, "the sum of weights")
     return rest / n_drawn
 
 
@@ -254,7 +256,7 @@ def thin(
     Returns
     -------
     csr_matrix
-        A new matrix, or `weights` itself if no edge can be dropped.
+        In canonical format; all of `weights` if no edge can be dropped.
 
     Examples
     --------
@@ -264,7 +266,8 @@ def thin(
     >>> thin(square, n_neighbors=1).nnz  # two strong pairs, connected by the weak edges
     8
     """
-    positions = strongest_entries(canonical(weights), n_neighbors, n_jobs)
+    weights = check_weights(weights, "weights")  # positions are those of its canonical form
+    positions = strongest_entries(weights, n_neighbors, n_jobs)
     if positions is None or len(positions) == weights.nnz:
         return weights
     kept = take_entries(weights, positions)
