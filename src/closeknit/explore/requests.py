@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from closeknit.explore import answers, exports
 from closeknit.explore.answers import Answer
 from closeknit.explore.frames import MessageError
