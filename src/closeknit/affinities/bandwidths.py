@@ -12,7 +12,6 @@ from scipy.sparse import csr_matrix
 from closeknit import _core
 from closeknit._arrays import Array
 from closeknit._checks import check_number
-from closeknit._memory import empty
 from closeknit._threads import effective_n_jobs
 from closeknit.affinities.any_kernel import solve_for_kernel
 from closeknit.affinities.orders import ORDERS, Continuation, RandomOrder, Regression
@@ -174,7 +173,7 @@ def solve(
     d, k = problem.sq_distances, problem.perplexity
     n = len(d)
     out = (
-        empty(d.shape, np.float64) if affinities is None else affinities,
+        np.empty(d.shape) if affinities is None else affinities,
         *np.empty((3, n)),
         np.empty(n, np.int32),
         np.empty(n, np.uint8),

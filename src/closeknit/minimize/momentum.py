@@ -180,7 +180,9 @@ class _SpectralMomentumDescent(MomentumDescent):
         """Update the velocity along the spectral direction, whose factor follows the weights."""
         if self._factor is None or self.iteration >= self._refresh_at:
             self._factor = self._factorize(X)
-            self._refresh_at = self.rule.refresh_after(self.iteration)
+            settled = self._epsilon == self.rule.final_stiffness
+            wait = max(self.rule.refresh or np.inf, self.iteration // 4 if settled else 0)
+            self._refresh_at = self.iteration + wait
         direction = self._factor.solve(gradient)
         direction *= 1.0 + self._epsilon
         return super().propose(X, direction)
@@ -321,17 +323,3 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
         """
         halvings = max(0, iteration - self.hold) / self.half_life
         return max(self.final_stiffness, self.stiffness * 0.5**halvings)
-
-    def refresh_after(self, iteration: int) -> float:
-        """Return the iteration at which a factor of this iteration is made anew.
-
-        Examples
-        --------
-        >>> from closeknit.minimize import SpectralMomentum
-        >>> [SpectralMomentum().refresh_after(n) for n in (0, 200, 400)]
-        [20, 220, 500]
-        """
-        if self.refresh is None:
-            return np.inf
-        falling = self.stiffness_at(iteration) > self.final_stiffness
-        return iteration + (self.refresh if falling else max(self.refresh, iteration // 4))
