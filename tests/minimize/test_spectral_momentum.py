@@ -101,6 +101,20 @@ def test_the_factor_is_made_anew_when_it_is_time(monkeypatch, refresh, refreshed
     assert problem.asked == 2 + refreshed
 
 
+def test_settled_factors_are_made_anew_ever_more_seldom():
+    """Every five iterations while ε falls (up to the 12th), then after a quarter of all."""
+    problem = Changing(springs())
+    direction = SpectralMomentum(refresh=5, stiffness=0.02, hold=0, half_life=12.0)
+    descent = direction.start(problem, np.zeros((60, 2)))
+    made = []
+    for iteration in range(60):
+        before = problem.asked
+        descent.propose(np.full((60, 2), float(iteration)), np.ones((60, 2)))
+        if problem.asked > before:
+            made.append(iteration)
+    assert made == [0, 5, 10, 15, 20, 25, 31, 38, 47, 58]
+
+
 def test_weights_and_stiffness_that_stay_leave_the_factor():
     problem = Changing(springs(), change=False)
     descent = SpectralMomentum(refresh=1, hold=3).start(problem, np.zeros((60, 2)))
