@@ -353,6 +353,8 @@ def test_data_of_many_kinds(digits):
         {"type": "label", "text": ""},
         {"type": "export", "what": "../../etc/passwd", "format": "csv", "color": None},
         {"type": "export", "what": "map", "format": "exe", "color": None},
+        {"type": "sigma", "perplexity": 10**400},
+        {"type": "set", "parameters": {"perplexity": 10**400}, "done": True},
         {"type": "play", "more": 1},
     ],
 )

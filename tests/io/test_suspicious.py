@@ -159,3 +159,9 @@ def test_a_summary_among_the_names_of_rows(tmp_path):
     table = read(tmp_path, "sample_id,a,b\n1,2,3\n4,5,6\nMean:,3.5,4.5\n")
     (doubt,) = find_suspicious(table)
     assert "whose 'sample_id' is 'Mean:'" in doubt
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_near_the_end_of_the_range_are_looked_at_without_warnings():
+    X = np.random.default_rng(0).choice([1e308, -1e308, 1.0], size=(40, 5))
+    find_suspicious(Table(X, tuple("abcde")))

@@ -261,7 +261,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and np.isfinite(value)
+    return type(value) in (int, float) and abs(value) <= 1e300  # NumPy takes no longer integers
 
 
 def _is_perplexity(value: Any) -> bool:

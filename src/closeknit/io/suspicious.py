@@ -168,10 +168,11 @@ def _of_labels(table: Table) -> Iterator[str]:
 
 def _counts(column: NDArray[Any]) -> bool:
     """Whether each value is the one before and a constant step."""
-    steps = np.diff(column[:3])
-    if steps[0] == 0.0 or steps[0] != steps[1]:
-        return False
-    return bool(np.array_equal(np.diff(column), np.full(len(column) - 1, steps[0])))
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are refused elsewhere
+        steps = np.diff(column[:3])
+        if steps[0] == 0.0 or steps[0] != steps[1]:
+            return False
+        return bool(np.array_equal(np.diff(column), np.full(len(column) - 1, steps[0])))
 
 
 def _n_classes(column: NDArray[Any]) -> int:
