@@ -103,7 +103,7 @@ def attack(folder: Path, n_trials: int, command: list[str]) -> None:
     for module in ("matplotlib.backends.backend_agg", "pandas", "rich.table", "sklearn.cluster"):
         import_module(module)
     n_lines, seconds, made = run(folder, command, 0, 0.0, signal.SIGINT)
-    rng = np.random.default_rng(n_trials)
+    rng = np.random.default_rng([n_trials, *" ".join(command).encode()])
     n_ends = n_trials // 8
     # The first line stands before anybody can catch anything.
     lines = [*range(2, n_ends + 2), *range(n_lines - n_ends, n_lines + 1)]

@@ -112,5 +112,5 @@ def _write(figure: Figure, output: Path, csv: Path, model: Any, digits: NDArray[
     columns = ["tsne0", "tsne1"]
     labels = {"digit": digits, "sigma": model.affinity_estimator_.sigmas_}
     with replacing(output) as file:  # both or none
-        figure.savefig(file, format=out.picture_format(output), dpi=150)
+        file.write(out.drawn(figure, output, dpi=150))
         write_table(csv, model.embedding_, columns=columns, labels=labels)

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -188,5 +189,19 @@ def save_figure(figure: Figure, path: Path) -> None:
 
     if picture_format(path) == "html":
         raise UsageError(f"cannot draw {path}: only embed draws .html; use .png, .pdf or .svg")
+    content = drawn(figure, path, dpi=200, bbox_inches="tight")
     with replacing(path) as file:
-        figure.savefig(file, format=picture_format(path), dpi=200, bbox_inches="tight")
+        file.write(content)
+
+
+def drawn(figure: Figure, path: Path, **options: Any) -> bytes:
+    """What a file of a figure holds; written piece by piece, a full disk would break compressors.
+
+    Examples
+    --------
+    >>> drawn(new_figure((1, 1)), Path("map.png"))[1:4]
+    b'PNG'
+    """
+    content = BytesIO()
+    figure.savefig(content, format=picture_format(path), **options)
+    return content.getvalue()

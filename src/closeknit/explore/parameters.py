@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -17,7 +15,7 @@ MODELS = {
     "ssne": ("SymmetricSNE", "s-SNE"),
     "ee": ("ElasticEmbedding", "elastic embedding"),
 }
-_RANGES = {"perplexity": (1.0, math.inf), "lam": (0.01, 100.0), "dof": (0.1, 100.0)}
+_RANGES = {"perplexity": (1.0, 1e9), "lam": (0.01, 100.0), "dof": (0.1, 100.0)}
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Parameters:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ValueError(f"{name}={value!r} must be a number")
-            if not least <= value <= min(most, sys.float_info.max):  # no integer is too long
+            if not least <= value <= most:
                 raise ValueError(f"{name}={value!r} must lie between {least:g} and {most:g}")
             object.__setattr__(self, name, float(value))
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +51,36 @@ def write_h5ad(
         adata.obs[columns[0]] = np.asarray(X)[:, 0]
     else:
         adata.obsm[f"X_{columns[0].rstrip('0123456789')}"] = np.asarray(X)
-    with replacing(path) as file:
+    with replacing(path) as file, _failures_of_the_disk():
         adata.write_h5ad(Path(file.name))
+
+
+@contextmanager
+def _failures_of_the_disk() -> Iterator[None]:
+    """Raise OSError where HDF5 only names its number, and keep it from telling at each object."""
+    hooks, number = (sys.excepthook, sys.unraisablehook), 0
+
+    def tell(kind: Any, error: Any, trace: Any) -> None:
+        if "errno = " not in str(error):
+            hooks[0](kind, error, trace)
+
+    def tell_unraisable(told: Any) -> None:
+        if "h5py" not in str(told.object):
+            hooks[1](told)
+
+    # A destructor of Cython's prints through both.
+    sys.excepthook, sys.unraisablehook = tell, tell_unraisable
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        found = re.search(r"errno = (\d+)", str(error))
+        if found is None:
+            raise
+        number = int(found[1])
+    finally:  # by now the objects that `error` held are gone
+        sys.excepthook, sys.unraisablehook = hooks
+    if number:
+        raise OSError(number, os.strerror(number))
 
 
 def _new(package: Any, table: Table) -> Any:
