@@ -13,7 +13,7 @@ from closeknit.progress import listening  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::closeknit.exceptions.CloseknitWarning")
 
-STAGES = ("neighbours", "merging", "affinities", "symmetrisation")
+STAGES = ("neighbours", "merging", "affinities", "symmetrisation", "strongest edges")
 SETTINGS = {"perplexity": 5, "exaggeration": ((12, 10),), "max_iter": 15, "tol": 0.0}
 
 
