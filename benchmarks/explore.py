@@ -4,11 +4,12 @@ A server in a process of its own, and a client that takes frames as a page does,
 
     python benchmarks/explore.py                    # 10,000 and 70,000 points
     python benchmarks/explore.py 1000000            # a million; minutes, and several GiB
-    python benchmarks/explore.py 70000 --browser    # and how many frames Chromium draws
+    python benchmarks/explore.py 70000 --browser    # and how Chromium draws and pans
     python benchmarks/explore.py 70000 --legs       # from slider to map, leg by leg, no server
 
 The data are clusters of rank 8 in 50 dimensions, as in finished.py. A page also draws:
-``--browser`` counts the frames that Chromium draws with software WebGL, on the same cores.
+``--browser`` counts the frames that Chromium draws with software WebGL, on the same cores, and
+times the frames of a map at rest that is dragged about.
 ``--legs`` counts seconds of processors, which other work on the machine changes less than time.
 """
 
@@ -37,7 +38,7 @@ from closeknit.explore import Parameters, open_data
 from closeknit.explore.frames import pack, unpack
 from closeknit.explore.server import serving
 
-WATCHED = 8.0  # seconds over which frames are counted
+WATCHED, PANNED = 8.0, 4.0  # seconds over which frames are counted, and a map is dragged about
 PERPLEXITY, LEVELS = 30.0, (36.0, 27.0, 42.0, 30.0, 45.0, 24.0)  # the first, and those set later
 
 
@@ -84,15 +85,16 @@ class Viewer:
         )
         self.socket = self.connection.__enter__()
         self.stage, self.sizes = "", [0]
+        self.goes_on = True  # whether a map that has come to rest is told to go on
 
     def receive(self) -> dict[str, Any]:
-        """Take a message; a map that has settled is told to go on."""
+        """Take a message; a map that has settled is told to go on, unless it shall rest."""
         while True:
             try:
                 message = self.socket.recv(timeout=1.0)
                 break
             except TimeoutError:
-                if self.stage in ("settled", "paused"):
+                if self.goes_on and self.stage in ("settled", "paused"):
                     self.ask(type="play")
         header = unpack(message)[0]
         if header["type"] == "state":
@@ -139,6 +141,11 @@ class Viewer:
             if header["type"] == "reply" and header["id"] == 9:
                 return time.perf_counter() - begun
 
+    def rest(self) -> None:
+        """Pause the map for good."""
+        self.goes_on = False
+        self.ask(type="pause")
+
     def watch_on(self) -> None:
         """Keep the map moving."""
         with contextlib.suppress(ConnectionClosed):
@@ -157,8 +164,11 @@ class Viewer:
         return frames / seconds, (last - first) / seconds
 
 
-def drawn(address: str) -> float:
-    """Frames per second that a page in Chromium draws and acknowledges."""
+def drawn(address: str, rest: Callable[[], None]) -> tuple[float, float]:
+    """Frames per second that Chromium draws and acknowledges, and milliseconds per panned one.
+
+    ``rest`` brings the map to rest, so that panning is timed and not the optimiser.
+    """
     from playwright.sync_api import sync_playwright
 
     flags = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
@@ -173,11 +183,39 @@ def drawn(address: str) -> float:
 
         page.on("websocket", lambda socket: socket.on("framesent", sent))
         page.goto(address)
+        page.wait_for_selector(".ck[data-iteration]", timeout=600_000)
         page.wait_for_timeout(3000)
         frames.clear()
         page.wait_for_timeout(1000 * WATCHED)
+        rate = len(frames) / WATCHED
+        rest()
+        page.wait_for_selector(".ck[data-stage=paused]", timeout=600_000)
+        page.wait_for_timeout(2000)  # the last, exact frame
+        found = rate, panned(page)
         browser.close()
-    return len(frames) / WATCHED
+    return found
+
+
+def panned(page: Any) -> float:
+    """Milliseconds per frame, the median, while the map is dragged about."""
+    page.evaluate(
+        """() => {
+          window.drawnAt = [];
+          const note = (time) => { window.drawnAt.push(time); requestAnimationFrame(note); };
+          requestAnimationFrame(note);
+        }"""
+    )
+    box = page.locator('[aria-label="Map of the points"]').bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    begun = time.perf_counter()
+    page.evaluate("() => { window.drawnAt.length = 0; }")
+    while (passed := time.perf_counter() - begun) < PANNED:
+        page.mouse.move(x + 200 * np.sin(3 * passed), y + 100 * np.sin(5 * passed))
+    times = page.evaluate("() => window.drawnAt")
+    page.mouse.up()
+    return float(np.median(np.diff(times)))
 
 
 def measure(n: int, most: float | None, browser: bool) -> str:
@@ -200,11 +238,12 @@ def measure(n: int, most: float | None, browser: bool) -> str:
         for level in LEVELS:
             moved.append(viewer.slider_to_frame(level))
             viewer.watch(min(10.0, 2.0 + 4.0 * moved[-1]))  # a map that moves as it did before
-        page = "–"
+        page = ["–", "–"]
         if browser:
-            # The page alone, while the client only keeps the map moving.
+            # The page alone, while the client only keeps the map moving, and then at rest.
             threading.Thread(target=viewer.watch_on, daemon=True).start()
-            page = f"{drawn(address):.1f}"
+            rate, pan = drawn(address, viewer.rest)
+            page = [f"{rate:.1f}", f"{pan:.0f} ms"]
         here.send("enough")
         memory = here.recv()
         process.join()
@@ -212,7 +251,7 @@ def measure(n: int, most: float | None, browser: bool) -> str:
         process.kill()
     row = [f"{n:,}", f"{ready:.1f} s", f"{1000 * np.median(sigma):.0f} ms"]
     row += [f"{np.median(moved):.2f} s ({min(moved):.2f} to {max(moved):.2f})"]
-    row += [f"{frames:.1f}", f"{iterations:.1f}", page]
+    row += [f"{frames:.1f}", f"{iterations:.1f}", *page]
     row += [f"{size / 2**10:,.0f} KiB", f"{memory:.2f} GiB"]
     return f"| {' | '.join(row)} |"
 
@@ -263,6 +302,7 @@ HEADINGS = (
     "frames per second",
     "iterations per second",
     "drawn per second",
+    "panning, per frame",
     "frame",
     "server's peak memory",
 )

@@ -10,7 +10,9 @@ export interface Slider {
   input: HTMLInputElement;
 }
 
-const STEPS = 1000;
+const STEPS = 200; // so that a key changes a perplexity by 2 %
+/** Milliseconds in which what the session says is older than what keys have set. */
+const SETTLING = 500;
 
 /** A slider on a logarithmic scale, with its value as text beside it. */
 export function slider(
@@ -37,7 +39,9 @@ export function slider(
     output.textContent = form(given);
     input.setAttribute("aria-valuetext", form(given));
   };
+  let touched = -Infinity;
   input.addEventListener("input", () => {
+    touched = performance.now();
     tell();
     moved(value(), false);
   });
@@ -53,7 +57,8 @@ export function slider(
     ),
     input,
     set(given) {
-      if (document.activeElement === input && input.matches(":active")) return;
+      const touching = input.matches(":active") || performance.now() - touched < SETTLING;
+      if (document.activeElement === input && touching) return;
       input.value = String(Math.round((STEPS * Math.log(given / low)) / Math.log(high / low)));
       tell(given); // the value itself, not the nearest step of the slider
     },

@@ -252,5 +252,6 @@ function statusOf(state: Header): string {
     "searching for neighbours": `searching for neighbours${share}`,
     running: "optimising",
   };
-  return `${points}, ${words[state.stage] ?? state.stage}`;
+  const selected = state.selected ? `, ${shown(state.selected)} selected` : "";
+  return `${points}${selected}, ${words[state.stage] ?? state.stage}`;
 }

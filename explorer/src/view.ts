@@ -192,6 +192,7 @@ export class MapView {
     this.overlay.setPointerCapture(event.pointerId);
     this.pointers.set(event.pointerId, this.place(event));
     this.dragged = 0;
+    this.events.onHover(-1, 0, 0);
     this.marks.outline = this.selecting(event) && this.pointers.size === 1 ? [this.place(event)] : [];
   }
 

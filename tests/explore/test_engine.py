@@ -250,3 +250,25 @@ def test_an_error_is_told(digits):
 def test_parameters_are_checked(given):
     with pytest.raises(ValueError, match=r"unknown model|must"):
         Parameters(**given)
+
+
+def test_of_very_many_points_there_is_one_graph_at_a_time(engine, monkeypatch):
+    """The old one is gone before the next is made; another model still finds its scale."""
+    from closeknit.explore import engine as module
+
+    monkeypatch.setattr(module, "VERY_MANY", 100)
+    engine.step(3)
+    assert engine.wait(lambda: engine.frame.iteration == 3)
+    build, found = engine.builder.build, []
+
+    def noted(wanted, last, outdated):
+        found.append((engine.model, last))
+        return build(wanted, last, outdated)
+
+    monkeypatch.setattr(engine.builder, "build", noted)
+    engine.set(Parameters("ssne", perplexity=10.0))
+    engine.step(2)
+    assert engine.wait(lambda: engine.frame.iteration == 5)
+    engine.stop()
+    assert found == [(None, None)]
+    assert engine.trail[-1].scale != 1.0

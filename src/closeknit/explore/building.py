@@ -22,7 +22,7 @@ from closeknit.graphs import MutualNeighbors, symmetrize
 from closeknit.neighbors import Neighbors, find_neighbors
 from closeknit.objectives import SymmetricSNE
 
-__all__ = ["Builder", "Model", "OutdatedError", "neighbors_for"]
+__all__ = ["Builder", "Model", "OutdatedError", "first_look", "neighbors_for"]
 
 #: Factors by which a map may be scaled for another model.
 _SCALES = 2.0 ** np.arange(-7.0, 4.0)
@@ -230,3 +230,10 @@ class Builder:
             options = (2, self.random_state, self.metric)
             self._start = initial_embedding("auto", self.X, graph, *options)
         return self._start
+
+
+def first_look(X: Any) -> NDArray[np.float64]:
+    """Something to see while neighbours are searched: two coordinates of the data."""
+    few = X[:, :2]
+    few = np.asarray(few.toarray() if hasattr(few, "toarray") else few, dtype=np.float64)
+    return few if few.shape[1] == 2 else np.column_stack([few, np.zeros(len(few))])

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit._memory import Recycler, recycling
-from closeknit.explore.building import Builder, Model, OutdatedError, neighbors_for
+from closeknit.explore.building import Builder, Model, OutdatedError, first_look, neighbors_for
 from closeknit.explore.frames import Frame
 from closeknit.explore.leg import Leg, training_of, without_factor
 from closeknit.explore.parameters import Parameters
@@ -35,6 +35,8 @@ _PAUSE, _COST = 0.15, 20.0
 #: Points from which on a factor of the graph takes longer than a user should wait: a map that goes
 #: on begins without one.
 MANY = 20_000
+#: Points from which on graphs are so large that there is only one at a time.
+VERY_MANY = 200_000
 
 
 class Engine(Worker):
@@ -101,7 +103,7 @@ class Engine(Worker):
         self._measured = (0.0, 0.0)  # when the neighbours kept were measured, and for how long
         self._fresh = False  # whether nothing was minimised yet on the graph
         self._scale = 1.0  # by which the next leg multiplies the map
-        first = positions if positions is not None else _first_look(X)
+        first = positions if positions is not None else first_look(X)
         self.positions = np.array(first, dtype=np.float64, order="C")
         self.frame = Frame(1, self.positions.astype(np.float32))
 
@@ -194,7 +196,10 @@ class Engine(Worker):
     def _build(self) -> None:
         """From the parameters to what is minimised, unless they change meanwhile."""
         self._say("building the graph")
-        wanted, last = self.parameters, self.model
+        wanted, last, built = self.parameters, self.model, self._built
+        before = self.trail[-1].parameters if self.trail else built  # whose the map is
+        if len(self.positions) > VERY_MANY and built and built.perplexity != wanted.perplexity:
+            last = self.model = None  # and its memory is that of the next
         try:
             model = self.builder.build(
                 wanted, last, lambda: self._stopped or self.parameters != wanted
@@ -202,13 +207,13 @@ class Engine(Worker):
         except OutdatedError:
             return
         self.model, self._fresh, self._scale = model, True, 1.0
-        if last is None:  # the next is made while this one is still in use
-            self._memory.reserve(model.sizes)
+        if built is None and len(self.positions) <= VERY_MANY:
+            self._memory.reserve(model.sizes)  # the next is made while this one is still in use
         if not self._continues:
             if not self.trail:
                 self.positions = self.builder.start(model.graph)
                 self._publish(Frame(0, self.positions.astype(np.float32)))
-        elif last is not None and last.parameters.model != wanted.model:
+        elif before is not None and before.model != wanted.model:
             self._scale = model.fitting_scale(self.positions, self.builder.n_jobs)
 
     def _minimize(self) -> None:
@@ -292,10 +297,3 @@ class Engine(Worker):
                     self.history.pop()
                 self.history.append((frame.iteration, frame.divergence, frame.kept))
         self._tell()
-
-
-def _first_look(X: Any) -> NDArray[np.float64]:
-    """Something to see while neighbours are searched: two coordinates of the data."""
-    few = X[:, :2]
-    few = np.asarray(few.toarray() if hasattr(few, "toarray") else few, dtype=np.float64)
-    return few if few.shape[1] == 2 else np.column_stack([few, np.zeros(len(few))])
