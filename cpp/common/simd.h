@@ -9,19 +9,12 @@
 #include <cstring>
 #include <type_traits>
 
+#include "common/prefetch.h"
+
 #if defined(_MSC_VER) && !defined(__clang__)
 #define CK_INLINE static __forceinline
 #else
 #define CK_INLINE static inline __attribute__((always_inline))
-#endif
-
-// Asks for what will be read, or written, soon.
-#if defined(__GNUC__)
-#define CK_PREFETCH(address) __builtin_prefetch(address)
-#define CK_PREFETCH_TO_WRITE(address) __builtin_prefetch(address, 1)
-#else
-#define CK_PREFETCH(address) ((void)(address))
-#define CK_PREFETCH_TO_WRITE(address) ((void)(address))
 #endif
 
 namespace closeknit::CK_ISA {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/huge_pages.h"
-#include "common/simd.h"
+#include "common/prefetch.h"
 #include "common/threads.h"
 #include "linalg/degree_queue.h"
 #include "linalg/elimination.h"
