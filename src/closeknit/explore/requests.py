@@ -37,6 +37,7 @@ def answer(session: Session, request: dict[str, Any], payload: bytes) -> Answer:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from closeknit.io import Table
     >>> session = Session(Table(np.random.default_rng(0).random((20, 3)), ("a", "b", "c")))
     >>> answer(session, {"type": "search", "text": "19"}, b"")[0]["total"]
