@@ -8,11 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from closeknit.io import load, read_table
 
@@ -47,20 +45,8 @@ READERS = {".csv": read_table, ".npz": read_table, ".mtx": read_table, ".model":
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    import closeknit as ck
-
-    folder = tmp_path_factory.mktemp("commands")
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1500, 6))
-    np.save(folder / "data.npy", X)
-    np.save(folder / "new.npy", X[:500] + 0.01)
-    Image.fromarray(rng.integers(0, 256, (40, 40, 3), dtype=np.uint8)).save(folder / "picture.png")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ck.exceptions.CloseknitWarning)
-        model = ck.TSNE(perplexity=10, max_iter=10, random_state=0).fit(X)
-    ck.io.save(model, folder / "old.model")
-    return folder
+def folder(tmp_path_factory, write_inputs):
+    return write_inputs(tmp_path_factory.mktemp("commands"), (1500, 6), side=40)
 
 
 def contents(folder):

@@ -19,13 +19,11 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from closeknit.io import load, read_table
 
@@ -50,20 +48,8 @@ READERS = {".csv": read_table, ".npz": read_table, ".mtx": read_table, ".model":
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    import closeknit as ck
-
-    folder = tmp_path_factory.mktemp("moments")
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 4))
-    np.save(folder / "data.npy", X)
-    np.save(folder / "new.npy", X[:50] + 0.01)
-    Image.fromarray(rng.integers(0, 256, (20, 20, 3), dtype=np.uint8)).save(folder / "picture.png")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ck.exceptions.CloseknitWarning)
-        model = ck.TSNE(perplexity=5, max_iter=5, random_state=0).fit(X)
-    ck.io.save(model, folder / "old.model")
-    return folder
+def folder(tmp_path_factory, write_inputs):
+    return write_inputs(tmp_path_factory.mktemp("moments"), (200, 4), side=20)
 
 
 @pytest.mark.forks
