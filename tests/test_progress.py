@@ -6,10 +6,13 @@ import io
 import logging
 import threading
 
+import numpy as np
 import pytest
 
 from closeknit import progress
-from closeknit.progress import Bars, Event, listening, log, report, shown, steps
+from closeknit.kernels import STUDENT
+from closeknit.progress import Bars, Event, interruptible, listening, log, report, shown, steps
+from closeknit.repulsion import ExactRepulsion
 
 
 class Terminal(io.StringIO):
@@ -305,3 +308,18 @@ def test_threads_show_their_own_text(capsys):
         thread.join()
         log("here")
     assert capsys.readouterr().err == "[closeknit] here\n"
+
+
+def test_compiled_loops_end_when_nobody_waits():
+    """Loops of the core ask every few milliseconds; this one takes a hundred times as long."""
+    asked = []
+
+    def give_up():
+        asked.append(1)
+        raise TimeoutError("nobody waits")
+
+    X = np.random.default_rng(0).normal(size=(12_000, 2))
+    with pytest.raises(TimeoutError, match="nobody waits"), interruptible(give_up):
+        ExactRepulsion().sums(X, STUDENT)
+    assert asked == [1]
+    ExactRepulsion().sums(X[:100], STUDENT)

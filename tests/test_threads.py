@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from closeknit._threads import effective_n_jobs, run_chunks, single_threaded_blas
+from closeknit import _threads
+from closeknit._threads import beside, effective_n_jobs, run_chunks, single_threaded_blas
 from closeknit.exceptions import CloseknitWarning
 from closeknit.linalg import graph_eigenvectors
 from closeknit.progress import listening
@@ -226,3 +227,54 @@ for array in results:
     ]
     assert len(hashes[0]) == 5
     assert hashes[0] == hashes[1]
+
+
+@pytest.mark.parametrize(("n_jobs", "elsewhere"), [(1, False), (None, False), (2, True)])
+def test_work_beside_the_caller(n_jobs, elsewhere):
+    wait = beside(n_jobs, threading.get_ident)
+    assert (wait() != threading.get_ident()) == elsewhere
+    assert wait() == wait()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_errors_beside_the_caller_are_raised(n_jobs):
+    with pytest.raises(ZeroDivisionError):
+        beside(n_jobs, lambda: 1 // 0)()
+
+
+def test_work_is_done_here_where_no_thread_is_to_be_had(monkeypatch):
+    def refuse(function):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_threads._others.pool, "submit", refuse)
+    assert beside(2, threading.get_ident)() == threading.get_ident()
+
+
+def test_work_that_was_refused_but_is_queued_is_done_once(monkeypatch):
+    """Else it might write its results again, over what has been made of them."""
+    submit, queued, called = _threads._others.pool.submit, [], []
+
+    def refuse(function):
+        queued.append(submit(function))
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_threads._others.pool, "submit", refuse)
+    for number in range(200):
+        assert beside(2, lambda number=number: called.append(number) or number)() == number
+    for future in queued:
+        future.result()
+    assert called == list(range(200))
+
+
+@pytest.mark.forks
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_has_threads_and_locks_of_its_own():
+    """Those of its parent do not run in it, and nobody would release what they hold."""
+    assert beside(2, lambda: 3)() == 3
+    with _threads._blas.lock:
+        child = os.fork()
+        if child == 0:
+            with single_threaded_blas():
+                os._exit(beside(2, lambda: 3)())
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3

@@ -13,20 +13,33 @@
 namespace closeknit {
 namespace {
 
-// A start model comes and goes as its ranks, weights and intercept.
+// A start model comes and goes as its ranks, weights and intercept. It comes as lists: nanobind
+// makes vectors where nothing can be thrown, so that a lack of memory would end the process.
 using ModelCode = std::tuple<std::vector<std::int64_t>, std::vector<double>, double>;
+using GivenModel = std::tuple<nb::list, nb::list, double>;
 
-StartModel make_model(const ModelCode& code, std::int64_t k) {
+template <class T>
+T entry(const nb::list& list, std::size_t i) {
+  T value{};
+  if (!nb::try_cast<T>(list[i], value))
+    throw nb::type_error("a start model holds whole ranks and numbers as weights");
+  return value;
+}
+
+StartModel make_model(const GivenModel& code, std::int64_t k) {
   const auto& [ranks, weights, intercept] = code;
-  require(ranks.size() == weights.size() && ranks.size() <= MAX_FEATURES,
+  const std::size_t n = ranks.size();
+  require(n == weights.size() && n <= MAX_FEATURES,
           "a start model has one weight per rank, and at most eight");
-  require(are_between(ranks.data(), static_cast<std::int64_t>(ranks.size()), 1, k),
-          "the start model was fitted for longer rows");
   StartModel model;
-  model.n_features = static_cast<int>(ranks.size());
+  model.n_features = static_cast<int>(n);
   model.intercept = intercept;
-  std::copy(ranks.begin(), ranks.end(), model.ranks);
-  std::copy(weights.begin(), weights.end(), model.weights);
+  for (std::size_t i = 0; i < n; ++i) {
+    model.ranks[i] = entry<std::int64_t>(ranks, i);
+    model.weights[i] = entry<double>(weights, i);
+  }
+  require(are_between(model.ranks, model.n_features, 1, k),
+          "the start model was fitted for longer rows");
   return model;
 }
 
@@ -159,7 +172,7 @@ class CheckedOrder {
   Maybe<Vector<const double>> starts_;
 };
 
-void solve_by_model(const EntropicProblem& problem, const ModelCode& code, int n_jobs) {
+void solve_by_model(const EntropicProblem& problem, const GivenModel& code, int n_jobs) {
   const StartModel model = make_model(code, problem.k());
   Work work(n_jobs);
   problem.clear();

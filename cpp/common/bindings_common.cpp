@@ -18,6 +18,17 @@ struct WaitForEnd {
   }
 };
 
+// Asks Python whether the work is to end; false with an error set if so. Only C calls: between them
+// and a guard there is nothing that may not be unwound.
+bool may_go_on() {
+  if (PyErr_CheckSignals() != 0) return false;
+  PyObject* progress = PyImport_ImportModule("closeknit.progress");
+  PyObject* answer = progress ? PyObject_CallMethod(progress, "poll", nullptr) : nullptr;
+  Py_XDECREF(progress);
+  Py_XDECREF(answer);
+  return answer != nullptr;
+}
+
 int checked(int n_jobs) {
   require(n_jobs >= 1, "n_jobs must be at least 1");
   return n_jobs;
@@ -56,7 +67,19 @@ void ReleasedInterpreter::check_signals() {
     PyThreadState*& state;
     ~GiveBack() { state = PyEval_SaveThread(); }
   } give_back{state_};
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  WaitForEnd guard;  // what is called may let another thread have the interpreter
+  const bool goes_on = may_go_on();
+  guard.unwinding = false;
+  if (!goes_on) throw nb::python_error();
+}
+
+nb::object attribute_or_none(nb::handle object, const char* name) {
+  WaitForEnd guard;
+  PyObject* value = PyObject_GetAttrString(object.ptr(), name);
+  guard.unwinding = false;
+  if (value) return nb::steal(value);
+  PyErr_Clear();
+  return nb::none();
 }
 
 Work::Work(int n_jobs) : pool(checked(n_jobs), [this] { released_.check_signals(); }) {}

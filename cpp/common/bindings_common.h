@@ -92,6 +92,9 @@ bool is_permutation(const std::int64_t* order, std::int64_t n);
 using KernelCode = std::tuple<int, double, double>;
 Kernel make_kernel(const KernelCode& code);
 
+// An attribute, which may be computed in Python; None if there is none.
+nb::object attribute_or_none(nb::handle object, const char* name);
+
 // The interpreter, given to other threads for as long as this lives.
 class ReleasedInterpreter {
  public:
@@ -100,7 +103,8 @@ class ReleasedInterpreter {
   ReleasedInterpreter(const ReleasedInterpreter&) = delete;
   ReleasedInterpreter& operator=(const ReleasedInterpreter&) = delete;
 
-  // Lets Python handle signals, and throws what a handler raises, such as KeyboardInterrupt.
+  // Lets Python handle signals, and throws what a handler raises, such as KeyboardInterrupt, or
+  // what whoever waits for the work wants raised (closeknit.progress.interruptible).
   void check_signals();
 
  private:

@@ -1,7 +1,6 @@
 #include "common/threads.h"
 
 #include <algorithm>
-#include <system_error>
 
 namespace closeknit {
 namespace {
@@ -12,9 +11,6 @@ constexpr std::chrono::milliseconds POLL_INTERVAL{5};
 // Polling may have to wait for the interpreter; it gets at most a tenth of the time.
 constexpr int POLL_SHARE = 10;
 
-std::atomic<std::int64_t> n_refused{0};
-std::atomic<int> n_allowed{-1};
-
 // What ends a task on another thread after the work was given up.
 struct Cancelled {};
 
@@ -23,44 +19,23 @@ int capped(int n_threads) {
   return std::min(n_threads, std::max(THREADS_PER_CORE * cores, LEAST_CAP));
 }
 
-void count_allowed_thread() {
-  const int allowed = n_allowed.load();
-  if (allowed < 0) return;
-  if (allowed == 0)
-    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
-  n_allowed.store(allowed - 1);
-}
-
 }  // namespace
-
-std::int64_t refused_threads() { return n_refused.load(); }
-
-void limit_new_threads(int n) { n_allowed.store(n); }
 
 ThreadPool::ThreadPool(int n_threads, std::function<void()> poll)
     : n_threads_(capped(n_threads)),
       poll_(std::move(poll)),
       next_poll_(Clock::now() + POLL_INTERVAL) {}
 
-ThreadPool::~ThreadPool() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;
-  }
-  wake_.notify_all();
-  for (auto& thread : threads_) thread.join();
-}
-
-void ThreadPool::start(std::int64_t n_wanted) {
+std::vector<Helper*> ThreadPool::take_helpers(std::int64_t n_wanted) {
+  std::vector<Helper*> helpers;
   try {
-    while (!refused_ && static_cast<std::int64_t>(threads_.size()) < n_wanted) {
-      count_allowed_thread();
-      threads_.emplace_back([this, seen = round_] { work(seen); });
-    }
+    helpers.reserve(static_cast<std::size_t>(std::max<std::int64_t>(0, n_wanted)));
+    while (!refused_ && static_cast<std::int64_t>(helpers.size()) < n_wanted)
+      helpers.push_back(Helper::take());
   } catch (const std::exception&) {  // no thread, or no memory for one
     refused_ = true;
-    ++n_refused;
   }
+  return helpers;
 }
 
 void ThreadPool::check() {
@@ -97,57 +72,30 @@ void ThreadPool::drain() {
   }
 }
 
-void ThreadPool::work(std::uint64_t seen) {
-  for (;;) {
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock, [&] { return stop_ || round_ != seen; });
-      if (stop_) return;
-      seen = round_;
-    }
-    drain();
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (--busy_ == 0) done_.notify_one();
-  }
-}
-
 // An interrupt is noticed here, too, but the others must have ended before it may leave: they
 // still use the task.
-void ThreadPool::wait_for_others() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!done_.wait_for(lock, POLL_INTERVAL, [&] { return busy_ == 0; })) {
-    lock.unlock();
+void ThreadPool::wait_for(Helper* helper) {
+  while (!helper->wait_for(POLL_INTERVAL)) {
     try {
       if (!cancelled_.load(std::memory_order_relaxed)) check();
     } catch (...) {
       fail(std::current_exception());
     }
-    lock.lock();
   }
 }
 
 void ThreadPool::run(std::int64_t n_tasks, const std::function<void(std::int64_t)>& task) {
-  start(std::min<std::int64_t>(n_threads_, n_tasks) - 1);
-  if (threads_.empty() || n_tasks <= 1) {
-    for (std::int64_t i = 0; i < n_tasks; ++i) {
-      task(i);
-      check();
-    }
-    return;
-  }
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    task_ = &task;
-    n_tasks_ = n_tasks;
-    next_.store(0, std::memory_order_relaxed);
-    cancelled_.store(false, std::memory_order_relaxed);
-    busy_ = static_cast<int>(threads_.size());
-    error_ = nullptr;
-    ++round_;
-  }
-  wake_.notify_all();
+  task_ = &task;
+  n_tasks_ = n_tasks;
+  next_.store(0, std::memory_order_relaxed);
+  cancelled_.store(false, std::memory_order_relaxed);
+  error_ = nullptr;
+  const std::vector<Helper*> helpers =
+      take_helpers(std::min<std::int64_t>(n_threads_, n_tasks) - 1);
+  for (Helper* helper : helpers) helper->begin([this] { drain(); });
   drain();
-  wait_for_others();
+  for (Helper* helper : helpers) wait_for(helper);
+  for (Helper* helper : helpers) Helper::give_back(helper);
   if (error_) std::rethrow_exception(error_);
 }
 

@@ -47,14 +47,36 @@ void bind_merge(nb::module_& m) {
 
 using Offsets = Vector<const std::int32_t>;
 using Ranks = Vector<const std::uint32_t>;
+using Order = Vector<const std::int64_t>;
 
-MutualPattern as_pattern(const Offsets& indptr, const Offsets& indices, const Ranks& ranks) {
-  const std::int64_t n = length(indptr) - 1;
-  require(has_shape(ranks, length(indices)) && are_offsets(indptr.data(), n + 1, length(indices)) &&
-              are_between(indices.data(), length(indices), 0, n),
-          "indptr, indices and ranks are not those of pairs of points");
-  return {indptr.data(), indices.data(), ranks.data(), n};
+void require_order(const Order& order, std::int64_t n) {
+  require(has_shape(order, n) && is_permutation(order.data(), n),
+          "order must hold each point once");
 }
+
+// Pairs of points that came from Python. They are looked at when this is made, not at every use,
+// and must not change while it lives.
+class MutualPairs {
+ public:
+  MutualPairs(Offsets indptr, Offsets indices, Ranks ranks, Order order)
+      : indptr_(indptr), indices_(indices), ranks_(ranks), order_(order) {
+    const std::int64_t n = length(indptr) - 1;
+    require(has_shape(ranks, length(indices)) &&
+                are_offsets(indptr.data(), n + 1, length(indices)) &&
+                are_between(indices.data(), length(indices), 0, n),
+            "indptr, indices and ranks are not those of pairs of points");
+    require_order(order, n);
+  }
+
+  MutualPattern pattern() const {
+    return {indptr_.data(), indices_.data(), ranks_.data(), order_.data(), length(indptr_) - 1};
+  }
+
+ private:
+  Offsets indptr_, indices_;
+  Ranks ranks_;
+  Order order_;
+};
 
 using NeighborMatrix = Matrix<const std::int32_t>;
 
@@ -88,43 +110,53 @@ void bind_pairs(nb::module_& m) {
           output("counts"), "n_jobs"_a)
       .def(
           "write",
-          [](const NeighborPairs& self, Offsets indptr, Vector<std::int32_t> indices,
+          [](const NeighborPairs& self, Order order, Offsets indptr, Vector<std::int32_t> indices,
              Vector<std::uint32_t> ranks, int n_jobs) {
+            require_order(order, self.n_rows());
             require(has_shape(indptr, self.n_rows() + 1) && has_shape(ranks, length(indices)) &&
                         are_offsets(indptr.data(), length(indptr), length(indices)),
                     "indptr, indices and ranks are not those of pairs");
             Work work(n_jobs);
-            self.write(indptr.data(), indices.data(), ranks.data(), work.pool);
+            self.write(order.data(), indptr.data(), indices.data(), ranks.data(), work.pool);
           },
-          "indptr"_a, output("indices"), output("ranks"), "n_jobs"_a);
+          "order"_a, "indptr"_a, output("indices"), output("ranks"), "n_jobs"_a);
 }
 
 void bind_mutual(nb::module_& m) {
   m.def(
-      "mutual_counts",
-      [](Offsets indptr, Offsets indices, Ranks ranks, std::int64_t k, Vector<std::int32_t> counts,
-         int n_jobs) {
-        const MutualPattern pattern = as_pattern(indptr, indices, ranks);
-        require(has_shape(counts, pattern.n_rows), "counts must have one entry per row");
-        Work work(n_jobs);
-        mutual_counts(pattern, k, counts.data(), work.pool);
+      "walk_order",
+      [](NeighborMatrix neighbors, Vector<std::int64_t> order) {
+        const NeighborRows rows = as_rows(neighbors);
+        require(has_shape(order, rows.n_rows), "order must have one entry per point");
+        walk_order(rows, order.data());
       },
-      "indptr"_a, "indices"_a, "ranks"_a, "k"_a, output("counts"), "n_jobs"_a);
-  m.def(
-      "mutual_mean",
-      [](Offsets indptr, Offsets indices, Ranks ranks, Matrix<const double> affinities,
-         Offsets new_indptr, Vector<std::int32_t> new_indices, Vector<double> data, int n_jobs) {
-        const MutualPattern pattern = as_pattern(indptr, indices, ranks);
-        require(length(affinities) == pattern.n_rows, "affinities must have one row per point");
-        require(has_shape(new_indptr, pattern.n_rows + 1) && has_shape(data, length(new_indices)) &&
-                    are_offsets(new_indptr.data(), length(new_indptr), length(new_indices)),
-                "new_indptr, new_indices and data are not those of a matrix");
-        Work work(n_jobs);
-        mutual_mean(pattern, affinities.data(), length(affinities, 1), new_indptr.data(),
-                    new_indices.data(), data.data(), work.pool);
-      },
-      "indptr"_a, "indices"_a, "ranks"_a, "affinities"_a, "new_indptr"_a, output("new_indices"),
-      output("data"), "n_jobs"_a);
+      "neighbors"_a, output("order"));
+  nb::class_<MutualPairs>(m, "MutualPairs")
+      .def(nb::init<Offsets, Offsets, Ranks, Order>(), "indptr"_a, "indices"_a, "ranks"_a,
+           "order"_a)
+      .def(
+          "count",
+          [](const MutualPairs& self, std::int64_t k, Vector<std::int32_t> counts, int n_jobs) {
+            const MutualPattern pattern = self.pattern();
+            require(has_shape(counts, pattern.n_rows), "counts must have one entry per row");
+            Work work(n_jobs);
+            mutual_counts(pattern, k, counts.data(), work.pool);
+          },
+          "k"_a, output("counts"), "n_jobs"_a)
+      .def(
+          "mean",
+          [](const MutualPairs& self, Matrix<const double> affinities, Offsets indptr,
+             Vector<std::int32_t> indices, Vector<double> data, int n_jobs) {
+            const MutualPattern pattern = self.pattern();
+            require(length(affinities) == pattern.n_rows, "affinities must have one row per point");
+            require(has_shape(indptr, pattern.n_rows + 1) && has_shape(data, length(indices)) &&
+                        are_offsets(indptr.data(), length(indptr), length(indices)),
+                    "indptr, indices and data are not those of a matrix");
+            Work work(n_jobs);
+            mutual_mean(pattern, affinities.data(), length(affinities, 1), indptr.data(),
+                        indices.data(), data.data(), work.pool);
+          },
+          "affinities"_a, "indptr"_a, output("indices"), output("data"), "n_jobs"_a);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace closeknit {
 namespace {
 
-constexpr std::int64_t ROWS_PER_TASK = 2048;
+constexpr std::int64_t ROWS_PER_TASK = 1024;
 // Pairs ahead for which the other point's affinity is fetched: it may be anywhere in memory.
 constexpr std::int32_t AHEAD = 32;
 
@@ -34,7 +34,7 @@ void mutual_counts(const MutualPattern& pattern, std::int64_t k, std::int32_t* c
       std::int32_t count = 0;
       for (std::int32_t i = pattern.indptr[row]; i < pattern.indptr[row + 1]; ++i)
         count += either_below(pattern.ranks[i], most);
-      counts[row] = count;
+      counts[pattern.order[row]] = count;
     }
   });
 }
@@ -44,30 +44,32 @@ void mutual_mean(const MutualPattern& pattern, const double* affinities, std::in
                  ThreadPool& pool) {
   const std::uint32_t most = as_rank(k);
   parallel_chunks(pool, pattern.n_rows, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<std::int32_t> kept;  // a row's pairs
+    std::vector<std::int32_t> ends;  // a row's pairs
+    std::vector<std::uint32_t> ranks;
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int32_t first = pattern.indptr[row], size = pattern.indptr[row + 1] - first;
-      kept.resize(size + 1);
+      ends.resize(size + 1);
+      ranks.resize(size + 1);
       std::int32_t count = 0;
       for (std::int32_t i = first; i < first + size; ++i) {
-        kept[count] = i;
+        ends[count] = pattern.indices[i];
+        ranks[count] = pattern.ranks[i];
         count += either_below(pattern.ranks[i], most);
       }
-      if (count != indptr[row + 1] - indptr[row])
+      const std::int64_t point = pattern.order[row];
+      if (count != indptr[point + 1] - indptr[point])
         throw std::invalid_argument("indptr is not that of the pairs");
-      const double* own = affinities + row * k;
-      const auto affinity_of = [&](std::int32_t i) {
-        const std::uint32_t back = upper(pattern.ranks[i]);
-        return back < most ? affinities + pattern.indices[i] * k + back : own;
+      const double* own = affinities + point * k;
+      const auto affinity_of = [&](std::int32_t j) {
+        const std::uint32_t back = upper(ranks[j]);
+        return back < most ? affinities + ends[j] * k + back : own;
       };
-      std::int32_t* ends = indices + indptr[row];
-      double* means = data + indptr[row];
+      std::copy_n(ends.data(), count, indices + indptr[point]);
+      double* means = data + indptr[point];
       for (std::int32_t j = 0; j < count; ++j) {
-        const std::int32_t i = kept[j];
-        if (j + AHEAD < count) __builtin_prefetch(affinity_of(kept[j + AHEAD]));
-        const std::uint32_t there = lower(pattern.ranks[i]), back = upper(pattern.ranks[i]);
-        const double forth = own[there < most ? there : 0], returned = *affinity_of(i);
-        ends[j] = pattern.indices[i];
+        if (j + AHEAD < count) __builtin_prefetch(affinity_of(j + AHEAD));
+        const std::uint32_t there = lower(ranks[j]), back = upper(ranks[j]);
+        const double forth = own[there < most ? there : 0], returned = *affinity_of(j);
         means[j] = 0.5 * ((there < most ? forth : 0.0) + (back < most ? returned : 0.0));
       }
     }

@@ -7,17 +7,20 @@ namespace closeknit {
 
 class ThreadPool;
 
-// Pairs of which one is among the nearest of the other, in compressed rows with sorted columns.
+// Pairs of which one is among the nearest of the other, in compressed rows with sorted columns, one
+// for each point of `order`. Near points come one after the other there, so that what their rows
+// look up of other points is still in the cache.
 // A pair (n, m) holds two ranks in 16 bits each: the lower is m's among the neighbours of n, the
 // upper n's among those of m; the largest number stands for "not among them".
 struct MutualPattern {
   const std::int32_t* indptr;
   const std::int32_t* indices;
   const std::uint32_t* ranks;
+  const std::int64_t* order;
   std::int64_t n_rows;
 };
 
-// Pairs in each row of which one is among the `k` nearest of the other.
+// Pairs of each point, in its place, of which one is among the `k` nearest of the other.
 void mutual_counts(const MutualPattern& pattern, std::int64_t k, std::int32_t* counts,
                    ThreadPool& pool);
 

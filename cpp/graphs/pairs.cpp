@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "common/threads.h"
 
@@ -11,6 +12,9 @@ namespace {
 constexpr std::int64_t ROWS_PER_TASK = 1024;
 // Parts of the rows that are turned round side by side; each needs a number per point.
 constexpr std::int64_t PARTS = 8;
+
+// Neighbours that a walk looks at: more of them do not bring points nearer to each other.
+constexpr std::int64_t STEPS = 16;
 
 // Turns lists round: where `each(row, visit)` calls visit(point, rank), the list of `point` gets
 // `row` with that rank. Rows are visited in order, so that the lists are sorted.
@@ -56,6 +60,30 @@ RankedLists turned(std::int64_t n, const Each& each, ThreadPool& pool) {
 
 }  // namespace
 
+void walk_order(const NeighborRows& rows, std::int64_t* order) {
+  const std::int64_t k = std::min(rows.k, STEPS);
+  std::vector<bool> seen(rows.n_rows, false);
+  std::vector<std::pair<std::int64_t, std::int64_t>> way;  // points, and the next rank to look at
+  std::int64_t count = 0;
+  const auto visit = [&](std::int64_t point) {
+    seen[point] = true;
+    order[count++] = point;
+    way.emplace_back(point, 0);
+  };
+  for (std::int64_t start = 0; start < rows.n_rows; ++start) {
+    if (!seen[start]) visit(start);
+    while (!way.empty()) {
+      auto& [point, rank] = way.back();
+      if (rank == k) {
+        way.pop_back();
+        continue;
+      }
+      const std::int32_t next = rows.indices[point * rows.k + rank++];
+      if (next >= 0 && !seen[next]) visit(next);
+    }
+  }
+}
+
 NeighborPairs::NeighborPairs(const NeighborRows& rows, ThreadPool& pool) {
   const auto neighbors = [&](std::int64_t row, const auto& visit) {
     for (std::int64_t rank = 0; rank < rows.k; ++rank) {
@@ -98,12 +126,12 @@ void NeighborPairs::count(std::int32_t* counts, ThreadPool& pool) const {
   });
 }
 
-void NeighborPairs::write(const std::int32_t* indptr, std::int32_t* indices, std::uint32_t* ranks,
-                          ThreadPool& pool) const {
+void NeighborPairs::write(const std::int64_t* order, const std::int32_t* indptr,
+                          std::int32_t* indices, std::uint32_t* ranks, ThreadPool& pool) const {
   parallel_chunks(pool, n_rows(), ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       std::int32_t place = indptr[row];
-      each_pair(row, [&](std::int32_t point, std::uint32_t rank, std::uint32_t back) {
+      each_pair(order[row], [&](std::int32_t point, std::uint32_t rank, std::uint32_t back) {
         if (place == indptr[row + 1])
           throw std::invalid_argument("indptr is not that of the pairs");
         indices[place] = point;

@@ -17,6 +17,10 @@ struct NeighborRows {
   std::int64_t n_rows, k;
 };
 
+// The points, each once, in the order of a walk that goes on to the nearest neighbour not seen yet,
+// and back where there is none: near points come one after the other.
+void walk_order(const NeighborRows& rows, std::int64_t* order);
+
 // Points with ranks, from begins[n] on those that belong to point n, in ascending order.
 struct RankedLists {
   std::vector<std::int32_t> begins, points;
@@ -34,11 +38,11 @@ class NeighborPairs {
   // Pairs of each point.
   void count(std::int32_t* counts, ThreadPool& pool) const;
 
-  // Writes the pairs (n, m) of each n in ascending order of m: m, and in 16 bits each its rank
-  // among the neighbours of n and, above, the rank of n among its own. Throws if a row has another
-  // number of pairs than `indptr` has room for.
-  void write(const std::int32_t* indptr, std::int32_t* indices, std::uint32_t* ranks,
-             ThreadPool& pool) const;
+  // Writes the pairs (n, m) of each n of `order`, one row after the other, in ascending order of m:
+  // m, and in 16 bits each its rank among the neighbours of n and, above, the rank of n among its
+  // own. Throws if a row has another number of pairs than `indptr` has room for.
+  void write(const std::int64_t* order, const std::int32_t* indptr, std::int32_t* indices,
+             std::uint32_t* ranks, ThreadPool& pool) const;
 
  private:
   // Calls visit(m, rank, back) for the pairs of a point.

@@ -46,6 +46,13 @@ void bind_edges(nb::module_& m) {
         });
       },
       "graph"_a, nb::arg("points").noconvert(), "kernel"_a, output("out"), "n_jobs"_a);
+  m.def(
+      "sum_entropy",
+      [](Vector<const T> weights, int n_jobs) {
+        Work work(n_jobs);
+        return sum_entropy(weights.data(), length(weights), work.pool);
+      },
+      nb::arg("weights").noconvert(), "n_jobs"_a);
 }
 
 }  // namespace

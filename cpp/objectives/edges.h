@@ -30,4 +30,8 @@ double sum_edges(const Edges<T, I>& edges, const Kernel& kernel, double* force, 
 template <class T, class I>
 void edge_weights(const Edges<T, I>& edges, const Kernel& kernel, T* out, ThreadPool& pool);
 
+// -Σ p log p of weights, of which those below the normal numbers count as nothing.
+template <class T>
+double sum_entropy(const T* weights, std::int64_t n, ThreadPool& pool);
+
 }  // namespace closeknit

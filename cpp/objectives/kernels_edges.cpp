@@ -3,6 +3,7 @@
 // The Epanechnikov kernel repels only; with it the attraction is quadratic, as with the Gaussian.
 #include "objectives/kernels_edges.h"
 
+#include <cfloat>
 #include <cmath>
 
 #include "common/elementary.h"
@@ -10,7 +11,9 @@
 
 namespace closeknit::CK_ISA {
 
-constexpr int AHEAD = 64;  // ends of edges are asked for so many edges before theirs
+// With more points than the cache holds, ends of edges are asked for so many edges before theirs.
+constexpr int AHEAD = 64;
+constexpr std::int64_t NEAR_POINTS = 1 << 17;
 
 // Coordinates of the points at the ends of as many edges as a vector has lanes.
 template <class T, int D, class I>
@@ -50,6 +53,7 @@ static double sum_rows(const Edges<T, I>& e, const Kernel& kernel, double* force
   double total = 0.0;
   const Csr<I, T>& graph = e.graph;
   const auto last = static_cast<std::int64_t>(graph.indptr[end]);
+  const bool far = graph.n_rows > NEAR_POINTS;
   for (std::int64_t n = begin; n < end; ++n) {
     V x[D], f[D];
     for (int c = 0; c < D; ++c) {
@@ -59,7 +63,7 @@ static double sum_rows(const Edges<T, I>& e, const Kernel& kernel, double* force
     V value = all<V>(T(0));
     const auto stop = static_cast<std::int64_t>(graph.indptr[n + 1]);
     for (std::int64_t j = graph.indptr[n]; j < stop; j += W) {
-      if (j + AHEAD + W < last)
+      if (far && j + AHEAD + W < last)
         for (int l = 0; l < W; ++l)
           CK_PREFETCH(e.points + static_cast<std::int64_t>(graph.indices[j + AHEAD + l]) * D);
       V w, y[D];
@@ -169,6 +173,35 @@ void edge_weights_of_rows(const Edges<T, I>& e, const Kernel& kernel, std::int64
       out[j] = slope * e.graph.values[j] / (T(1) + t * inverse);
     }
 }
+
+template <class T>
+double entropy_of_weights(const T* weights, std::int64_t begin, std::int64_t end) {
+  using V = typename LanesOf<T>::type;
+  constexpr int W = LanesOf<T>::lanes, BLOCK = 16 * W;  // few enough terms for single precision
+  // Constants: templates of the standard library would be shared with other instruction sets.
+  const V least = all<V>(sizeof(T) == sizeof(float) ? T(FLT_MIN) : T(DBL_MIN));
+  double total = 0.0;
+  for (std::int64_t block = begin; block < end; block += BLOCK) {
+    const std::int64_t stop = smaller(block + BLOCK, end);
+    V terms = all<V>(T(0));
+    for (std::int64_t i = block; i < stop; i += W) {
+      V p = all<V>(T(0));
+      if (i + W <= stop)
+        p = load<V>(weights + i);
+      else
+        for (int l = 0; i + l < stop; ++l) p[l] = weights[i + l];
+      terms = terms + p * log2(select(p < least, least, p));
+    }
+    total += sum(terms);
+  }
+  return -LN2 * total;
+}
+
+#define CK_INSTANTIATE(T) \
+  template double entropy_of_weights<T>(const T*, std::int64_t, std::int64_t);
+CK_INSTANTIATE(float)
+CK_INSTANTIATE(double)
+#undef CK_INSTANTIATE
 
 #define CK_INSTANTIATE(T, I)                                                                \
   template double sum_edges_of_rows<T, I>(const Edges<T, I>&, const Kernel&, double*,       \

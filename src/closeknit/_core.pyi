@@ -182,21 +182,18 @@ def merged_mean(
 class NeighborPairs:
     def __init__(self, neighbors: Array, n_jobs: int) -> None: ...
     def count(self, counts: Array, n_jobs: int) -> None: ...
-    def write(self, indptr: Array, indices: Array, ranks: Array, n_jobs: int) -> None: ...
+    def write(
+        self, order: Array, indptr: Array, indices: Array, ranks: Array, n_jobs: int
+    ) -> None: ...
 
-def mutual_counts(
-    indptr: Array, indices: Array, ranks: Array, k: int, counts: Array, n_jobs: int
-) -> None: ...
-def mutual_mean(
-    indptr: Array,
-    indices: Array,
-    ranks: Array,
-    affinities: Array,
-    new_indptr: Array,
-    new_indices: Array,
-    data: Array,
-    n_jobs: int,
-) -> None: ...
+def walk_order(neighbors: Array, order: Array) -> None: ...
+
+class MutualPairs:
+    def __init__(self, indptr: Array, indices: Array, ranks: Array, order: Array) -> None: ...
+    def count(self, k: int, counts: Array, n_jobs: int) -> None: ...
+    def mean(
+        self, affinities: Array, indptr: Array, indices: Array, data: Array, n_jobs: int
+    ) -> None: ...
 
 # repulsion
 
@@ -267,6 +264,7 @@ def sum_edges(
 def edge_weights(
     graph: Graph, points: Array, kernel: KernelCode, out: Array, n_jobs: int
 ) -> None: ...
+def sum_entropy(weights: Array, n_jobs: int) -> float: ...
 
 # minimize
 

@@ -8,17 +8,19 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from closeknit import _core
 from closeknit.exceptions import CloseknitWarning
 from closeknit.progress import steps
+
+T = TypeVar("T")
 
 _BUDGET = 2**26  # bytes of working memory per chunk: 64 MiB
 # More threads than this, and than four per core, gain nothing, and may be more than the system has.
@@ -147,6 +149,61 @@ def run_chunks(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+class _Others:
+    """Threads that compute beside the one that asks them to."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, as in a child process, which has none of them."""
+        self.pool = ThreadPoolExecutor(_MANY, "closeknit")
+
+
+_others = _Others()
+
+
+def beside(n_jobs: int | None, function: Callable[[], T]) -> Callable[[], T]:
+    """Call a function on another thread, if there may be several, and return how to wait for it.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        With one thread, or if the system gives no other, it is called at once.
+    function : callable
+        Takes no arguments; it must release the GIL where it takes long, and not wait for others.
+
+    Returns
+    -------
+    callable
+        Returns what the function does, when it has.
+
+    Examples
+    --------
+    >>> wait = beside(2, lambda: 6 * 7)
+    >>> wait()
+    42
+    """
+    done: Future[T] = Future()
+    claim = threading.Lock()
+
+    def run() -> None:
+        if claim.acquire(blocking=False):
+            try:
+                done.set_result(function())
+            except BaseException as error:
+                done.set_exception(error)
+
+    if effective_n_jobs(n_jobs) == 1:
+        run()
+    else:
+        try:
+            _others.pool.submit(run)
+        except RuntimeError:  # no thread to be had, or the interpreter is about to end
+            run()  # unless a thread that there is does so: what was refused may still be queued
+    return done.result
+
+
 @dataclass
 class _Blas:
     """What the blocks of `single_threaded_blas` share."""
@@ -156,6 +213,10 @@ class _Blas:
     n_modules: int = 0
     libraries: Any = None
     limit: Any = None
+
+    def unlock(self) -> None:
+        """Forget who holds the lock: in a child process that may be a thread it does not have."""
+        self.lock = threading.Lock()
 
 
 _blas = _Blas()
@@ -237,3 +298,5 @@ before_exit = _BeforeExit()
 atexit.register(before_exit.end)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=before_exit.reset)
+    os.register_at_fork(after_in_child=_others.reset)
+    os.register_at_fork(after_in_child=_blas.unlock)

@@ -7,6 +7,7 @@
     log("exact search by a tree")    ──► logging.getLogger("closeknit"), level INFO
 
     listening(function)              a listener of your own: bars, a web page, a test
+    interruptible(function)          called while compiled code computes; what it raises ends that
     shown(verbose)                   what ``verbose=True`` means everywhere: bars and text on stderr
 
 Nothing is printed unless somebody asks for it.
@@ -24,7 +25,18 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, TextIO, TypeVar
 
-__all__ = ["Bars", "Event", "Listener", "listening", "log", "report", "shown", "steps"]
+__all__ = [
+    "Bars",
+    "Event",
+    "Listener",
+    "interruptible",
+    "listening",
+    "log",
+    "poll",
+    "report",
+    "shown",
+    "steps",
+]
 
 T = TypeVar("T")
 
@@ -106,6 +118,45 @@ def steps(stage: str, items: Sequence[T]) -> Iterator[T]:
         report(stage, done, len(items))
         yield item
     report(stage, len(items), len(items))
+
+
+_check: ContextVar[Callable[[], object] | None] = ContextVar("check", default=None)
+
+
+@contextmanager
+def interruptible(check: Callable[[], object]) -> Iterator[None]:
+    """Call `check` every few milliseconds of work that this thread does inside the block.
+
+    What it raises ends the work, as Ctrl-C does in the main thread.
+
+    Parameters
+    ----------
+    check : callable
+        Quick; takes no arguments.
+
+    Examples
+    --------
+    >>> from closeknit.progress import interruptible, poll
+    >>> def give_up():
+    ...     raise TimeoutError("nobody waits any more")
+    >>> with interruptible(give_up):
+    ...     poll()
+    Traceback (most recent call last):
+        ...
+    TimeoutError: nobody waits any more
+    """
+    token = _check.set(check)
+    try:
+        yield
+    finally:
+        _check.reset(token)
+
+
+def poll() -> None:
+    """Let whoever waits end the work: compiled loops do so, and long work in Python may."""
+    check = _check.get()
+    if check is not None:
+        check()
 
 
 _bars: ContextVar[Bars | None] = ContextVar("bars", default=None)

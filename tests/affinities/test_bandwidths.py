@@ -441,3 +441,20 @@ def test_start_of_longer_rows_is_refused(rows):
 def test_max_inner_is_checked():
     with pytest.raises(ValueError, match="max_inner=0"):
         Newton(max_inner=0)
+
+
+def test_affinities_go_where_they_are_wanted():
+    d = np.sort(np.random.default_rng(0).random((50, 40)), axis=1)
+    out = np.full(d.shape, np.nan)
+    found = ck.solve_bandwidths(d, 10.0, out=out)
+    assert found.affinities is out
+    np.testing.assert_array_equal(out, ck.solve_bandwidths(d, 10.0).affinities)
+
+
+@pytest.mark.parametrize(
+    "out", [np.empty((50, 39)), np.empty((50, 40), np.float32), np.empty((40, 50)).T, [[0.0]]]
+)
+def test_affinities_need_an_array_of_their_shape(out):
+    d = np.sort(np.random.default_rng(0).random((50, 40)), axis=1)
+    with pytest.raises(ValueError, match=r"out must be a C-contiguous array of float64"):
+        ck.solve_bandwidths(d, 10.0, out=out)

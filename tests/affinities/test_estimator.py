@@ -609,6 +609,34 @@ def test_negative_distances_are_refused(n_neighbors):
         EntropicAffinities(8.0, n_neighbors=n_neighbors, metric="precomputed").fit(D)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        EntropicAffinities(2.0, n_neighbors=4, metric="precomputed"),
+        ck.TSNE(perplexity=2.0, n_neighbors=4, metric="precomputed"),
+        ck.graphs.KNNSparsifier(n_neighbors=2, input="distances"),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_distances_that_are_stored_twice_are_not_added_up(estimator):
+    graph = Neighbors.from_distances(pairwise_distances(X), 6).to_graph()
+    graph.indices[graph.indptr[7] + 3] = graph.indices[graph.indptr[7]]
+    with pytest.raises(ValueError, match="row 7 stores the distance to point"):
+        estimator.fit(graph)
+
+
+@pytest.mark.parametrize(
+    ("point", "saying"), [(1, "names point 1 more than once"), (0, "names its own point")]
+)
+def test_given_neighbors_are_other_points(point, saying):
+    found = Neighbors.from_distances(pairwise_distances(X[:6]), 3)
+    indices = found.indices.copy()
+    indices[0] = [1, 2, point]
+    given = Neighbors(indices, found.sq_distances, 6)
+    with pytest.raises(ValueError, match=f"row 0 {saying}"):
+        EntropicAffinities(2.0, neighbors=given).fit(X[:6])
+
+
 @pytest.mark.parametrize("n_neighbors", ["auto", None])
 def test_masked_and_damaged_data(n_neighbors):
     mask = np.zeros(X.shape, dtype=bool)

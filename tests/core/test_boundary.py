@@ -168,7 +168,12 @@ def mutual_pattern():
     """Every pair of a ring's neighbours, each the nearest of the other."""
     ring = graph()
     ranks = np.zeros(2 * N, dtype=np.uint32)
-    return {"indptr": ring.indptr, "indices": ring.indices, "ranks": ranks}
+    pattern = {"indptr": ring.indptr, "indices": ring.indices, "ranks": ranks}
+    return {**pattern, "order": np.arange(N)}
+
+
+def mutual_pairs():
+    return _core.MutualPairs(**mutual_pattern())
 
 
 CALLS = {
@@ -426,33 +431,38 @@ CALLS = {
     "NeighborPairs.write": call(
         lambda: {
             "self": _core.NeighborPairs(ring_neighbors(), 1),
+            "order": np.arange(N),
             "indptr": graph().indptr,
             "indices": np.empty(2 * N, dtype=np.int32),
             "ranks": np.empty(2 * N, dtype=np.uint32),
             "n_jobs": 1,
         },
-        ranges={"indptr": [-1, 1, 2 * N + 1]},
+        ranges={"indptr": [-1, 1, 2 * N + 1], "order": [-1, 1, N]},
     ),
-    "mutual_counts": call(
-        lambda: {**mutual_pattern(), "k": 2, "counts": np.empty(N, dtype=np.int32), "n_jobs": 1},
+    "walk_order": call(
+        lambda: {"neighbors": ring_neighbors(), "order": np.empty(N, dtype=np.int64)},
+        free={"neighbors": (1,)},
+        ranges={"neighbors": [-2, N]},
+    ),
+    "MutualPairs": call(
+        mutual_pattern,
+        ranges={"indptr": [-1, 2 * N + 1], "indices": [-1, N], "order": [-1, 1, N]},
+    ),
+    "MutualPairs.count": call(
+        lambda: {"self": mutual_pairs(), "k": 2, "counts": np.empty(N, np.int32), "n_jobs": 1},
         numbers={"k": [None, "2", 2.5]},
-        ranges={"indptr": [-1, 2 * N + 1], "indices": [-1, N]},
     ),
-    "mutual_mean": call(
+    "MutualPairs.mean": call(
         lambda: {
-            **mutual_pattern(),
+            "self": mutual_pairs(),
             "affinities": np.full((N, 2), 0.5),
-            "new_indptr": graph().indptr,
-            "new_indices": np.empty(2 * N, dtype=np.int32),
+            "indptr": graph().indptr,
+            "indices": np.empty(2 * N, dtype=np.int32),
             "data": np.empty(2 * N),
             "n_jobs": 1,
         },
         free={"affinities": (1,)},
-        ranges={
-            "indptr": [-1, 2 * N + 1],
-            "indices": [-1, N],
-            "new_indptr": [-1, 1, 2 * N + 1],
-        },
+        ranges={"indptr": [-1, 1, 2 * N + 1]},
     ),
     "Grid": call(
         grid_arguments,
@@ -584,6 +594,7 @@ CALLS = {
             "points": [np.empty((N, 0))],
         },
     ),
+    "sum_entropy": call(lambda: {"weights": np.ones(2 * N), "n_jobs": 1}, free={"weights": [0]}),
     "momentum_step": call(
         lambda: {
             "rule": (1.0, 0.9, 3.0),

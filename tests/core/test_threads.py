@@ -110,6 +110,69 @@ def test_absurd_numbers_of_threads_are_capped():
     assert 0 < most - before <= max(16, 4 * (os.cpu_count() or 1)) + 1
 
 
+COUNT = """
+    import os, threading, time
+    import numpy as np
+    from closeknit import _core
+
+    first = threading.Thread(target=int)  # with which sanitizers start one of their own
+    first.start()
+    first.join()
+    X = np.random.default_rng(0).random((4000, 2))
+    pairs = _core.Pairs(X, None, None, None, None)
+
+    def sums(n_jobs):
+        value = np.empty(len(X))
+        _core.sum_all_pairs(pairs, (1, 1.0, 1.0), value, None, None, None, n_jobs)
+        return value.tobytes()
+
+    def n_threads():
+        return len(os.listdir("/proc/self/task"))
+
+    def until_back():
+        # Threads that have ended stay in /proc for a moment.
+        last = time.monotonic() + 60.0
+        while n_threads() > before and time.monotonic() < last:
+            time.sleep(0.01)
+        return n_threads() - before
+
+    before = n_threads()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
+def test_threads_serve_one_call_after_the_other_and_end_when_nobody_needs_them():
+    out = run(
+        COUNT
+        + """
+    found = {sums(3) for _ in range(50)}
+    print(len(found), n_threads() - before)
+    print(until_back(), sums(3) in found)
+    """
+    )
+    assert out == "1 2\n0 True\n"
+
+
+@pytest.mark.forks
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
+def test_no_idle_thread_is_left_when_the_process_forks():
+    """Python 3.12 and later warn of forks beside threads, which a child does not have."""
+    out = run(
+        COUNT
+        + """
+    expected = sums(3)
+    for _ in range(20):
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if sums(3) == expected else 1)
+        print(until_back(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), end=" ")
+        sums(3)
+    """,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # which ends its own threads, too
+    )
+    assert out == "0 0 " * 20
+
+
 def test_python_threads_side_by_side():
     expected, found = sums(1), {}
     workers = [
@@ -197,3 +260,41 @@ def test_the_interpreter_may_end_while_a_daemon_thread_computes(n_jobs):
             time.sleep({delay})
             """
         )
+
+
+@pytest.mark.parametrize("place", ["poll", "attribute"])
+def test_the_interpreter_may_end_while_a_daemon_thread_is_in_python_called_from_the_core(place):
+    """A thread that is ended there must not be unwound through C++, which would abort."""
+    run(
+        f"""
+        import threading, time
+        import numpy as np
+        from scipy import sparse
+        from closeknit import _core
+        from closeknit.progress import interruptible
+
+        began = threading.Event()
+
+        def wait():  # gives the interpreter away, and asks for it again
+            began.set()
+            for _ in range(1000):
+                time.sleep(0.001)
+
+        class Slow(sparse.csr_array):
+            shape = property(lambda self: wait())
+
+        def poll():
+            X = np.random.default_rng(0).random((10_000, 2))
+            pairs, value = _core.Pairs(X, None, None, None, None), np.empty(len(X))
+            with interruptible(wait):
+                _core.sum_all_pairs(pairs, (1, 1.0, 1.0), value, None, None, None, 2)
+
+        def attribute():
+            graph = sparse.eye_array(5, format="csr")
+            graph.__class__ = Slow
+            _core.Graph(graph)
+
+        threading.Thread(target={place}, daemon=True).start()
+        began.wait()
+        """
+    )

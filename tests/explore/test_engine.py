@@ -8,9 +8,12 @@ from scipy.stats import entropy
 
 import closeknit as ck
 from closeknit.explore import Engine, Parameters
-from closeknit.explore.building import Builder, OutdatedError
+from closeknit.explore.building import Builder
 from closeknit.explore.code import code_of
+from closeknit.explore.worker import OutdatedError
 from closeknit.graphs import affinity_graph
+from closeknit.objectives.base import AtLambda
+from closeknit.progress import interruptible, poll
 
 
 @pytest.fixture
@@ -65,11 +68,44 @@ def test_a_graph_that_nobody_waits_for_is_given_up(digits):
     builder.search()
     model = builder.build(Parameters(perplexity=20.0))
     for steps in range(2):
-        answers = iter([False] * steps + [True])
-        with pytest.raises(OutdatedError):
-            builder.build(Parameters(perplexity=10.0), model, lambda found=answers: next(found))
+        answers = iter([False] * steps)
+
+        def check(answers=answers):
+            if next(answers, True):
+                raise OutdatedError
+
+        with pytest.raises(OutdatedError), interruptible(check):
+            builder.build(Parameters(perplexity=10.0), model)
     same = builder.build(Parameters(perplexity=20.0, dof=0.5), model)
     assert same.graph is model.graph, "only the perplexity asks for another graph"
+
+
+@pytest.mark.parametrize("evaluation", [1, 5])
+def test_what_has_changed_ends_an_iteration_before_it_is_done(
+    engine, digits, monkeypatch, evaluation
+):
+    """Whatever computes is left; what was not finished is no part of the map, nor of its code."""
+    engine.step(8)
+    assert engine.wait(lambda: engine.frame.iteration == 8 and engine.stage == "paused")
+    evaluate, counts = AtLambda.value_and_gradient, []
+
+    def interrupted(self, X):
+        counts.append(1)
+        if len(counts) == evaluation:
+            engine.set(Parameters(perplexity=15.0))
+            poll()  # as every loop of the core does
+        return evaluate(self, X)
+
+    monkeypatch.setattr(AtLambda, "value_and_gradient", interrupted)
+    engine.set(Parameters(perplexity=20.0))
+    engine.step(10)
+    assert engine.wait(lambda: engine.frame.iteration == 18)
+    engine.stop()
+    legs = {leg.parameters.perplexity: sum(n for _, n in leg.stages) for leg in engine.trail}
+    # The first evaluation is of the map as it was.
+    done = max(0, evaluation - 2)
+    assert legs == {30.0: 8, **({20.0: done} if done else {}), 15.0: 10 - done}
+    np.testing.assert_array_equal(again(engine, digits[0]), engine.positions)
 
 
 def test_graphs_are_those_of_the_estimator(digits):
@@ -261,9 +297,9 @@ def test_of_very_many_points_there_is_one_graph_at_a_time(engine, monkeypatch):
     assert engine.wait(lambda: engine.frame.iteration == 3)
     build, found = engine.builder.build, []
 
-    def noted(wanted, last, outdated):
+    def noted(wanted, last):
         found.append((engine.model, last))
-        return build(wanted, last, outdated)
+        return build(wanted, last)
 
     monkeypatch.setattr(engine.builder, "build", noted)
     engine.set(Parameters("ssne", perplexity=10.0))

@@ -33,7 +33,7 @@ def test_any_number_of_neighbors_gives_the_bits_of_symmetrize(copies, n_jobs):
 def test_pairs_hold_both_ranks():
     neighbors = find_neighbors([[0.0], [1.0], [3.0], [7.0]], n_neighbors=2)
     mutual = MutualNeighbors.of(neighbors)
-    rows = np.repeat(np.arange(4), np.diff(mutual.indptr))
+    rows = np.repeat(mutual.order, np.diff(mutual.indptr))
     for row, column, ranks in zip(rows, mutual.indices, mutual.ranks.tolist(), strict=True):
         for one, other, rank in ((row, column, ranks & 65535), (column, row, ranks >> 16)):
             among = neighbors.indices[one].tolist()
@@ -48,27 +48,41 @@ def test_missing_neighbors_make_no_pairs():
     np.testing.assert_array_equal(found.toarray(), symmetrize(rows).toarray())
 
 
-@pytest.mark.parametrize("wrong", ["indptr", "indices", "ranks", "affinities", "new_indptr"])
+def test_the_order_is_a_walk_from_neighbor_to_neighbor():
+    """On a line of points it follows the line, whatever their numbers; then come those left out."""
+    rng = np.random.default_rng(0)
+    x = rng.permutation(100)
+    order = MutualNeighbors.of(find_neighbors(x[:, None].astype(float), 2)).order
+    assert sorted(order) == list(range(100))
+    steps = np.abs(np.diff(x[order]))
+    assert np.count_nonzero(steps > 2) <= 2, "one way, back, and the other way"
+
+
+@pytest.mark.parametrize("wrong", ["indptr", "indices", "ranks", "order", "affinities", "rows"])
 def test_the_core_refuses_what_is_no_pattern(wrong):
-    given = {
+    pattern = {
         "indptr": np.array([0, 1, 2], np.int32),
-        "indices": np.array([1, 0], np.int32),
+        "indices": np.array([0, 1], np.int32),  # of point 1, and of point 0
         "ranks": np.zeros(2, np.uint32),
-        "affinities": np.ones((2, 1)),
-        "new_indptr": np.array([0, 1, 2], np.int32),
+        "order": np.array([1, 0]),
     }
+    given = {"affinities": np.ones((2, 1)), "rows": np.array([0, 1, 2], np.int32)}
     out = np.empty(2, np.int32), np.empty(2)
-    _core.mutual_mean(*given.values(), *out, 1)
+    _core.MutualPairs(*pattern.values()).mean(*given.values(), *out, 1)
+    np.testing.assert_array_equal(out[0], [1, 0])
     np.testing.assert_array_equal(out[1], [1.0, 1.0])
     bad = {
         "indptr": np.array([0, 3, 2], np.int32),
         "indices": np.array([1, 2], np.int32),
         "ranks": np.zeros(3, np.uint32),
+        "order": np.array([1, 1]),
         "affinities": np.ones((3, 1)),
-        "new_indptr": np.array([0, 0, 2], np.int32),
+        "rows": np.array([0, 0, 2], np.int32),
     }
-    with pytest.raises(ValueError, match=r"not th|one row per point"):
-        _core.mutual_mean(*{**given, wrong: bad[wrong]}.values(), *out, 1)
+    for known in (pattern, given):
+        known.update({name: bad[name] for name in known if name == wrong})
+    with pytest.raises(ValueError, match=r"not th|one row per point|each point once"):
+        _core.MutualPairs(*pattern.values()).mean(*given.values(), *out, 1)
 
 
 @pytest.mark.parametrize(

@@ -158,3 +158,18 @@ def test_convergence_judges_the_last_iterations():
 def test_convergence_is_not_fooled_by_what_swings():
     reached = Convergence(tol=1e-3, patience=2).start()
     assert {reached(state(v)) for v in (1.0, 2.0, 1.0, 2.0, 1.0)} == {None}
+
+
+def test_a_stage_that_is_interrupted_before_its_first_value_leaves_no_trace():
+    class Interrupted(Springs):
+        def value_and_gradient(self, X):
+            raise KeyboardInterrupt
+
+    def problem_at(lam):
+        return (Springs if lam < 1.0 else Interrupted)(WEIGHTS, TARGETS, lam)
+
+    path = run_schedule(Schedule((Stage(0.1, max_iter=5), Stage(1.0))), problem_at, X0)
+    assert path.stopped_because == "interrupted"
+    assert path.lams.tolist() == [0.1]
+    assert path.history.iteration[-1] == path.results[-1].n_iter
+    assert np.isfinite(path.results[-1].value)

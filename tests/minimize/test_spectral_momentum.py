@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 
 import closeknit as ck
 from closeknit import _core
-from closeknit.linalg import take_entries
+from closeknit.linalg import ApproximateCholesky, take_entries
 from closeknit.minimize import SpectralMomentum, Springs, minimize
 
 
@@ -73,7 +73,7 @@ def test_weights_left_out_are_made_up_for():
     def weights(n_neighbors):
         descent = SpectralMomentum(n_neighbors=n_neighbors).start(springs(), np.zeros((60, 2)))
         descent.propose(np.zeros((60, 2)), np.ones((60, 2)))
-        return descent._data
+        return descent._factor.data
 
     kept, whole = weights(1), weights(None)
     assert len(kept) < len(whole)
@@ -113,6 +113,57 @@ def test_settled_factors_are_made_anew_ever_more_seldom():
         if problem.asked > before:
             made.append(iteration)
     assert made == [0, 5, 10, 15, 20, 25, 31, 38, 47, 58]
+
+
+def velocities(n_jobs, n_iter=30):
+    """Velocities of a run, and the iterations at which another factor was used."""
+    problem = Changing(springs())
+    descent = SpectralMomentum(refresh=10, n_jobs=n_jobs).start(problem, np.zeros((60, 2)))
+    found, changed, factor = [], [], None
+    for iteration in range(n_iter):
+        gradient = np.random.default_rng(iteration).normal(size=(60, 2))
+        found.append(descent.propose(np.full((60, 2), float(iteration)), gradient).copy())
+        if descent._factor is not factor:
+            factor = descent._factor
+            changed.append(iteration)
+    return np.array(found), changed
+
+
+def test_factors_of_many_points_are_used_later_on_any_number_of_threads(monkeypatch):
+    few, changed = velocities(2)
+    assert changed == [0, 10, 20]
+    monkeypatch.setattr("closeknit.minimize.momentum._MANY_POINTS", 60)
+    many, changed = velocities(1)
+    assert changed == [0, 15, 25]  # begun ten iterations after each other all the same
+    np.testing.assert_array_equal(many[:10], few[:10])
+    assert not np.array_equal(many, few)
+    for n_jobs in (2, 3):
+        np.testing.assert_array_equal(velocities(n_jobs)[0], many)
+
+
+def test_a_factor_is_made_here_where_no_thread_is_to_be_had(monkeypatch):
+    monkeypatch.setattr("closeknit.minimize.momentum._MANY_POINTS", 60)
+    expected = velocities(2)[0]
+
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor.submit", refuse)
+    np.testing.assert_array_equal(velocities(2)[0], expected)
+
+
+def test_what_fails_beside_the_iterations_is_raised_in_them(monkeypatch):
+    monkeypatch.setattr("closeknit.minimize.momentum._MANY_POINTS", 60)
+    real = ApproximateCholesky.__init__
+
+    def second_fails(self, *arguments, like=None, **options):
+        if like is not None:
+            raise MemoryError("no memory for a factor")
+        real(self, *arguments, like=like, **options)
+
+    monkeypatch.setattr(ApproximateCholesky, "__init__", second_fails)
+    with pytest.raises(MemoryError, match="no memory for a factor"):
+        velocities(2)
 
 
 def test_weights_and_stiffness_that_stay_leave_the_factor():

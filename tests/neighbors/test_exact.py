@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances
 from closeknit.neighbors import ApproximateIndex, ExactIndex, PairwiseIndex, find_neighbors
 
 
-@pytest.mark.parametrize("algorithm", ["tree", "sketch"])
+@pytest.mark.parametrize("algorithm", ["tree", "sketch", "scan"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n_samples", "n_features"), [(2, 1), (60, 1), (300, 3), (700, 37)])
 def test_euclidean(twin, rng, algorithm, dtype, n_samples, n_features):
@@ -23,8 +23,9 @@ def test_euclidean(twin, rng, algorithm, dtype, n_samples, n_features):
     twin.assert_nearest(neighbors, twin.sq_euclidean(X, X), k)
 
 
-def test_sketches_in_many_cells(twin, clusters):
-    neighbors = ExactIndex(algorithm="sketch").fit(clusters).self_neighbors(30)
+@pytest.mark.parametrize("algorithm", ["sketch", "scan"])
+def test_sketches_of_many_points(twin, clusters, algorithm):
+    neighbors = ExactIndex(algorithm=algorithm).fit(clusters).self_neighbors(30)
     twin.assert_nearest(neighbors, twin.sq_euclidean(clusters, clusters), 30)
 
 
@@ -42,7 +43,7 @@ def test_without_dominant_directions(twin, rng):
     twin.assert_nearest(neighbors, twin.sq_euclidean(X, X), 10)
 
 
-@pytest.mark.parametrize("algorithm", ["tree", "sketch"])
+@pytest.mark.parametrize("algorithm", ["tree", "sketch", "scan"])
 def test_ties_go_to_the_smaller_index(twin, algorithm):
     grid = np.stack(np.meshgrid(*[np.arange(7.0)] * 3), axis=-1).reshape(-1, 3)
     for k in (1, 4, 6, 13, 30):
@@ -52,7 +53,7 @@ def test_ties_go_to_the_smaller_index(twin, algorithm):
         np.testing.assert_array_equal(neighbors.sq_distances, sq_distances)
 
 
-@pytest.mark.parametrize("algorithm", ["tree", "sketch"])
+@pytest.mark.parametrize("algorithm", ["tree", "sketch", "scan"])
 @pytest.mark.parametrize("n_places", [1, 3, 40])
 def test_crowded_places(twin, rng, algorithm, n_places):
     """Many copies in one place: self goes by identity, the others stay, lowest indices first."""
@@ -64,7 +65,7 @@ def test_crowded_places(twin, rng, algorithm, n_places):
         np.testing.assert_array_equal(neighbors.sq_distances, sq_distances)
 
 
-@pytest.mark.parametrize("algorithm", ["tree", "sketch"])
+@pytest.mark.parametrize("algorithm", ["tree", "sketch", "scan"])
 def test_a_few_duplicates(twin, rng, algorithm):
     X = rng.normal(size=(200, 6))
     X[50:60] = X[:10]
@@ -74,7 +75,7 @@ def test_a_few_duplicates(twin, rng, algorithm):
     assert (neighbors.sq_distances[:10, 0] == 0).all()
 
 
-@pytest.mark.parametrize("algorithm", ["tree", "sketch"])
+@pytest.mark.parametrize("algorithm", ["tree", "sketch", "scan"])
 @pytest.mark.parametrize("n_features", [2, 30])
 def test_no_cancellation(algorithm, n_features):
     """Points at 1e8 with gaps of 1e-3, against exact rationals."""
@@ -92,7 +93,7 @@ def test_no_cancellation(algorithm, n_features):
         np.testing.assert_allclose(neighbors.sq_distances[i], expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("algorithm", ["tree", "sketch"])
+@pytest.mark.parametrize("algorithm", ["tree", "sketch", "scan"])
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
 def test_any_units(twin, rng, algorithm, scale):
     X = rng.normal(size=(400, 8))

@@ -39,6 +39,7 @@ def solve_bandwidths(
     allow_missing: bool = False,
     n_jobs: int | None = -1,
     random_state: Any = None,
+    out: Array | None = None,
 ) -> Bandwidths:
     """Find for each row of squared distances the bandwidth that gives it the perplexity K.
 
@@ -72,6 +73,8 @@ def solve_bandwidths(
         Number of threads; the result is the same to the bit for any.
     random_state : int, RandomState or None, default=None
         For ``order="random"``.
+    out : ndarray of float64 of the shape of `sq_distances`, optional
+        Where the affinities go; C-contiguous. None makes a new array.
 
     Returns
     -------
@@ -113,9 +116,18 @@ def solve_bandwidths(
                 f"indices have shape {indices.shape}, sq_distances have {d.shape}; "
                 "they must be the same"
             )
+    if out is not None and not (
+        isinstance(out, np.ndarray)
+        and out.shape == d.shape
+        and out.dtype == np.float64
+        and out.flags.carray
+    ):
+        raise ValueError(
+            f"out must be a C-contiguous array of float64 of shape {d.shape} that can be written to"
+        )
     problem = RowProblem(d, k, indices, effective_n_jobs(n_jobs))
     resolved = resolve(method, order, kernel, random_state)
-    solution = solve(problem, *resolved, tol=tol, allow_missing=allow_missing)
+    solution = solve(problem, *resolved, tol=tol, allow_missing=allow_missing, affinities=out)
     warn_of_rows(solution.status, stacklevel=3)
     return solution
 

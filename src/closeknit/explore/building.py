@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,15 +20,12 @@ from closeknit.explore.parameters import Parameters
 from closeknit.graphs import MutualNeighbors, symmetrize
 from closeknit.neighbors import Neighbors, find_neighbors
 from closeknit.objectives import SymmetricSNE
+from closeknit.progress import poll
 
-__all__ = ["Builder", "Model", "OutdatedError", "first_look", "neighbors_for"]
+__all__ = ["Builder", "Model", "first_look", "neighbors_for"]
 
 #: Factors by which a map may be scaled for another model.
 _SCALES = 2.0 ** np.arange(-7.0, 4.0)
-
-
-class OutdatedError(Exception):
-    """Ends the making of a graph that nobody waits for any more."""
 
 
 def neighbors_for(perplexity: float, available: int) -> int:
@@ -79,6 +75,11 @@ class Model:
         # It takes a pass over the graph, which the rule for stopping has made already.
         known = self.measure.floor
         return float(known or getattr(self.training.objective, "entropy", np.nan))
+
+    def divergence(self, attraction: float, repulsion: float) -> float | None:
+        """KL(P‖Q) from E⁺ and E⁻, whatever the λ; None for models that are no divergence."""
+        value = attraction + repulsion - self.entropy
+        return float(value) if np.isfinite(value) else None
 
     def fitting_scale(self, positions: NDArray[np.float64], n_jobs: int | None) -> float:
         """Factor at which a map of another model suits this one best: they differ in width."""
@@ -166,14 +167,12 @@ class Builder:
         np.copyto(rows, near)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CloseknitWarning)
-            return solve_bandwidths(rows, perplexity, allow_missing=True, n_jobs=self.n_jobs)
+            out = empty(rows.shape, np.float64)
+            return solve_bandwidths(
+                rows, perplexity, allow_missing=True, n_jobs=self.n_jobs, out=out
+            )
 
-    def build(
-        self,
-        parameters: Parameters,
-        last: Model | None = None,
-        outdated: Callable[[], bool] = lambda: False,
-    ) -> Model:
+    def build(self, parameters: Parameters, last: Model | None = None) -> Model:
         """Make the model of some parameters.
 
         Parameters
@@ -181,8 +180,6 @@ class Builder:
         parameters : Parameters
         last : Model or None, default=None
             The one before, whose graph is kept if the perplexity is the same.
-        outdated : callable
-            Asked between the steps; once it says True, `OutdatedError` is raised.
 
         Returns
         -------
@@ -201,19 +198,15 @@ class Builder:
         if last is not None and last.parameters.perplexity == parameters.perplexity:
             made = last.graph, last.sigmas
         else:
-            made = self._graph(parameters.perplexity, outdated)
-        if outdated():
-            raise OutdatedError
+            made = self._graph(parameters.perplexity)
+        poll()
         return Model(parameters, *made, estimator.training(made[0], self.X))
 
-    def _graph(
-        self, perplexity: float, outdated: Callable[[], bool]
-    ) -> tuple[csr_matrix, NDArray[np.float64]]:
+    def _graph(self, perplexity: float) -> tuple[csr_matrix, NDArray[np.float64]]:
         """The symmetric graph and the bandwidths, as an estimator has them."""
         assert self.neighbors is not None
         pairs, solved = self._pairs, self._solve(perplexity)
-        if outdated():
-            raise OutdatedError
+        poll()
         n, k = solved.affinities.shape
         if pairs is None:
             graph = symmetrize(to_csr(self.neighbors.indices[:, :k], solved.affinities, n))

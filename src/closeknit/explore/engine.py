@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closeknit._memory import Recycler, recycling
-from closeknit.explore.building import Builder, Model, OutdatedError, first_look, neighbors_for
+from closeknit.explore.building import Builder, Model, first_look, neighbors_for
 from closeknit.explore.frames import Frame
 from closeknit.explore.leg import Leg, training_of, without_factor
 from closeknit.explore.parameters import Parameters
@@ -200,11 +200,10 @@ class Engine(Worker):
         before = self.trail[-1].parameters if self.trail else built  # whose the map is
         if len(self.positions) > VERY_MANY and built and built.perplexity != wanted.perplexity:
             last = self.model = None  # and its memory is that of the next
-        try:
-            model = self.builder.build(
-                wanted, last, lambda: self._stopped or self.parameters != wanted
-            )
-        except OutdatedError:
+        model = self._unless(
+            lambda: self.parameters != wanted, lambda: self.builder.build(wanted, last)
+        )
+        if model is None:
             return
         self.model, self._fresh, self._scale = model, True, 1.0
         if built is None and len(self.positions) <= VERY_MANY:
@@ -225,22 +224,24 @@ class Engine(Worker):
         training = training_of(model.training, built.lam, restarted, self._endless)
         if at_once:
             training = without_factor(training, self.builder.n_jobs)
-        self._fresh = False
         start = self.builder.start(model.graph) if restarted else self._scale * self.positions
-        scale, self._scale = 1.0 if restarted else self._scale, 1.0
+        scale = 1.0 if restarted else self._scale
         if restarted:
             self.trail, self.history = [], []
             self.frame = replace(self.frame, iteration=0)
-        self._continues = True
         done: list[list[float]] = []
         before = self.frame.iteration
         self._measured = time.perf_counter(), self._measured[1]  # the first frames come first
         self._say("running")
-        path = training.run(start, callback=lambda state: self._after(state, before, done))
+        path = self._unless(
+            self._is_due,
+            lambda: training.run(start, callback=lambda state: self._after(state, before, done)),
+        )
         if done:
             legs = tuple((float(lam), int(count)) for lam, count in done)
             self.trail.append(Leg(built, legs[-1][0], legs, scale, restarted, at_once))
-        if path.stopped_because is not StopReason.CALLBACK and not (self._endless or at_once):
+        ended = path is not None and path.stopped_because is not StopReason.CALLBACK
+        if ended and not (self._endless or at_once):
             self._publish(replace(self.frame, kept=self._measure(self.positions, True)))
             with self._wake:
                 self.playing, self.settled = False, True
@@ -255,9 +256,10 @@ class Engine(Worker):
             self._steps = max(0, self._steps - 1)
             if not self._moved:
                 self.positions = np.array(state.X)
+                self._continues, self._fresh, self._scale = True, False, 1.0
         kept = self._measure(self.positions)
         numbers: dict[str, Any] = {"objective": state.value, "lam": state.lam, "kept": kept}
-        numbers["divergence"] = self._divergence(state)
+        numbers["divergence"] = self.model.divergence(*state.parts) if self.model else None
         positions = self.positions.astype(np.float32)
         self._publish(Frame(0, positions, before + state.iteration, **numbers))
         with self._wake:
@@ -270,12 +272,6 @@ class Engine(Worker):
                 self.stage = "running"
             self._tell()
         return self._is_due()
-
-    def _divergence(self, state: State) -> float | None:
-        """KL(P‖Q), whatever the λ; None for models that are no divergence."""
-        assert self.model is not None
-        value = state.parts[0] + state.parts[1] - self.model.entropy
-        return float(value) if np.isfinite(value) else None
 
     def _measure(self, X: NDArray[np.float64], anyway: bool = False) -> float | None:
         """The share of neighbours kept, or what it was if that was measured a moment ago."""

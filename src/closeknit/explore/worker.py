@@ -6,15 +6,22 @@ import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import TypeVar
 
 from closeknit.exceptions import CloseknitError, CloseknitWarning
-from closeknit.progress import Event, listening
+from closeknit.progress import Event, interruptible, listening
 
-__all__ = ["StoppedError", "Worker"]
+__all__ = ["OutdatedError", "StoppedError", "Worker"]
+
+T = TypeVar("T")
 
 
 class StoppedError(Exception):
     """Ends work that nobody waits for any more."""
+
+
+class OutdatedError(StoppedError):
+    """Ends a part of the work: what it was for has changed."""
 
 
 class Worker(ABC):
@@ -38,6 +45,7 @@ class Worker(ABC):
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None
         self._stopped = True
+        self._outdated: Callable[[], bool] = lambda: False  # whether to end this part of the work
 
     @abstractmethod
     def _work(self) -> None:
@@ -73,7 +81,7 @@ class Worker(ABC):
     def _run(self) -> None:
         failed = False
         try:
-            with listening(self._hear), warnings.catch_warnings():
+            with listening(self._hear), interruptible(self._check), warnings.catch_warnings():
                 warnings.simplefilter("ignore", CloseknitWarning)
                 self._work()
         except StoppedError:
@@ -91,10 +99,26 @@ class Worker(ABC):
             if wanted:
                 self.start()
 
-    def _hear(self, event: Event) -> None:
-        """Progress of a search; the only place where it can be ended."""
+    def _check(self) -> None:
+        """Called every few milliseconds of work: ends what nobody waits for."""
+        if self._outdated():
+            raise OutdatedError
         if self._stopped:
             raise StoppedError
+
+    def _unless(self, outdated: Callable[[], bool], act: Callable[[], T]) -> T | None:
+        """Do something, or give it up and return None as soon as it is `outdated`."""
+        self._outdated = outdated
+        try:
+            return act()
+        except OutdatedError:
+            return None
+        finally:
+            self._outdated = lambda: False
+
+    def _hear(self, event: Event) -> None:
+        """Progress of a search."""
+        self._check()
         if event.total and event.stage != "optimisation":
             self._say("searching for neighbours", event.done / event.total)
 

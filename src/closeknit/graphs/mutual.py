@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from closeknit import _core
+from closeknit._arrays import Integers
 from closeknit._checks import check_finite, real_array
 from closeknit._memory import empty
 from closeknit._threads import effective_n_jobs
@@ -30,10 +32,13 @@ class MutualNeighbors:
     Attributes
     ----------
     indptr, indices : ndarray of int32
-        The pairs in compressed rows, with sorted columns.
+        The pairs in compressed rows, with sorted columns, one row for each point of `order`.
     ranks : ndarray of uint32
         For a pair (n, m) the rank of m among the neighbours of n, and times 2¹⁶ that of n among
         those of m; 2¹⁶ − 1 stands for a point that is not among them.
+    order : ndarray of int64
+        The points, near ones one after the other, so that what they need of each other is in the
+        cache.
     n_neighbors : int
         How many of each point's nearest are known.
 
@@ -52,6 +57,7 @@ class MutualNeighbors:
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
     ranks: NDArray[np.uint32]
+    order: Integers
     n_neighbors: int
 
     @classmethod
@@ -72,15 +78,22 @@ class MutualNeighbors:
         if k >= _NONE or 2 * n * k >= 2**31 - 1:
             return None
         threads = effective_n_jobs(n_jobs)
-        pairs = _core.NeighborPairs(np.ascontiguousarray(neighbors.indices), threads)
+        indices_of = np.ascontiguousarray(neighbors.indices)
+        order = np.empty(n, np.int64)
+        _core.walk_order(indices_of, order)
+        pairs = _core.NeighborPairs(indices_of, threads)
         counts = np.empty(n, np.int32)
         pairs.count(counts, threads)
         indptr = np.zeros(n + 1, np.int32)
-        np.cumsum(counts, out=indptr[1:])
+        np.cumsum(counts[order], out=indptr[1:])
         size = int(indptr[-1])
         indices, ranks = np.empty(size, np.int32), np.empty(size, np.uint32)
-        pairs.write(indptr, indices, ranks, threads)
-        return cls(indptr, indices, ranks, k)
+        pairs.write(order, indptr, indices, ranks, threads)
+        return cls(indptr, indices, ranks, order, k)
+
+    @cached_property
+    def _pairs(self) -> _core.MutualPairs:
+        return _core.MutualPairs(self.indptr, self.indices, self.ranks, self.order)
 
     def symmetrize(self, affinities: NDArray[np.float64], n_jobs: int | None = -1) -> csr_matrix:
         """Average the affinities of the nearest k neighbours with their transpose.
@@ -106,13 +119,13 @@ class MutualNeighbors:
         # One number tells, in half the time of looking at each; none of them is beyond 1.
         check_finite(affinities.sum(), "the array of affinities")
         k = affinities.shape[1]
-        threads, pattern = effective_n_jobs(n_jobs), (self.indptr, self.indices, self.ranks)
+        threads = effective_n_jobs(n_jobs)
         counts = np.empty(n, np.int32)
-        _core.mutual_counts(*pattern, k, counts, threads)
+        self._pairs.count(k, counts, threads)
         indptr = np.zeros(n + 1, np.int32)
         np.cumsum(counts, out=indptr[1:])
         size = int(indptr[-1])
         indices, data = empty(size, np.int32), empty(size, np.float64)
         rows: Any = np.ascontiguousarray(affinities, dtype=np.float64)
-        _core.mutual_mean(*pattern, rows, indptr, indices, data, threads)
+        self._pairs.mean(rows, indptr, indices, data, threads)
         return csr_matrix((data, indices, indptr), shape=(n, n))

@@ -146,7 +146,11 @@ class _Run:
                     self.descent = None
                 elif self.descent is not None:
                     self.descent.follow(problem)
-                results.append(self._minimize(problem, stage, X))
+                result = self._minimize(problem, stage, X)
+                if results and not self.records:  # interrupted before its first evaluation
+                    reason = StopReason.INTERRUPTED
+                    break
+                results.append(result)
                 lams.append(np.nan if self.lam is None else self.lam)
                 X, made_by = results[-1].X, make
                 if results[-1].stopped_because in _ENDS_ALL:

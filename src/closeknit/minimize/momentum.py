@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closeknit import _core
-from closeknit._arrays import Array
-from closeknit._threads import effective_n_jobs
+from closeknit._arrays import Array, Integers
+from closeknit._threads import beside, effective_n_jobs
 from closeknit.linalg import ApproximateCholesky, row_sums, sample_entries, with_data
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import AttractiveProblem
@@ -18,6 +20,9 @@ from closeknit.minimize.steps import FixedStep, Step
 from closeknit.progress import log
 
 _SLOWER = 0.7
+#: Points from which on factors are made beside the iterations, and how many iterations later they
+#: are used, made by then or not.
+_MANY_POINTS, _LATER = 20_000, 5
 
 
 class MomentumRule(Direction[AttractiveProblem]):
@@ -170,41 +175,64 @@ class Momentum(MomentumRule, name="momentum"):
         return descent
 
 
+@dataclass(frozen=True)
+class _Factor:
+    """A factor of 4L⁺ + 4εD⁺, and what it was made of."""
+
+    cholesky: ApproximateCholesky
+    data: NDArray[Any]
+    epsilon: float
+
+
 class _SpectralMomentumDescent(MomentumDescent):
-    _factor: ApproximateCholesky | None = None
+    _factor: _Factor | None = None
+    _next: Callable[[], _Factor] | None = None  # makes the next factor, or waits for it
+    _sample: tuple[Integers, NDArray[Any]] | None
     _refresh_at: float = 0
-    _epsilon: float
-    _data: NDArray[Any]
+    _use_at: int
 
     def propose(self, X: Array, gradient: Array) -> Array:
         """Update the velocity along the spectral direction, whose factor follows the weights."""
         if self._factor is None or self.iteration >= self._refresh_at:
-            self._factor = self._factorize(X)
-            settled = self._epsilon == self.rule.final_stiffness
-            wait = max(self.rule.refresh or np.inf, self.iteration // 4 if settled else 0)
-            self._refresh_at = self.iteration + wait
-        direction = self._factor.solve(gradient)
-        direction *= 1.0 + self._epsilon
+            rule, epsilon = self.rule, self.rule.stiffness_at(self.iteration)
+            later = _LATER if self._factor is not None and len(X) >= _MANY_POINTS else 0
+            make = partial(self._make, self.problem, X, self._factor, epsilon)
+            self._next = beside(rule.n_jobs, make) if later else make
+            self._use_at = self.iteration + later
+            settled = epsilon == rule.final_stiffness
+            wait = max(rule.refresh or np.inf, self.iteration // 4 if settled else 0)
+            self._refresh_at = self.iteration + max(wait, later + 1)
+        if self._next is not None and self.iteration >= self._use_at:
+            self._factor, self._next = self._next(), None
+        assert self._factor is not None
+        direction = self._factor.cholesky.solve(gradient)
+        direction *= 1.0 + self._factor.epsilon
         return super().propose(X, direction)
 
-    def _factorize(self, X: Array) -> ApproximateCholesky:
+    def _make(
+        self, problem: AttractiveProblem, X: Array, last: _Factor | None, epsilon: float
+    ) -> _Factor:
         """Factorise 4L⁺ + 4εD⁺ of the sampled weights at X, unless that is the last factor's."""
-        rule, like = self.rule, self._factor
-        if like is None:
-            weights = self.problem.attractive_weights(X)
+        rule = self.rule
+        if last is None:
+            weights = problem.attractive_weights(X)
             self._sample = sample_entries(weights, rule.n_neighbors, rule.random_state, rule.n_jobs)
         positions, factors = self._sample or (None, 1.0)
-        kept = self.problem.attractive_weights(X, positions)
-        data, epsilon = factors * kept.data, rule.stiffness_at(self.iteration)
-        if like is not None and epsilon == self._epsilon and np.array_equal(data, self._data):
-            return like
-        self._epsilon, self._data = epsilon, data
+        kept = problem.attractive_weights(X, positions)
+        data = factors * kept.data
+        if last is not None and epsilon == last.epsilon and np.array_equal(data, last.data):
+            return last
         degrees = row_sums(with_data(kept, data))
         degrees[degrees <= 0.0] = degrees.mean() or 1.0  # points without attraction move, too
-        weights, excess = with_data(kept, 4.0 * data.astype(np.float64)), 4.0 * epsilon * degrees
-        return ApproximateCholesky(
-            weights, excess, rule.random_state, n_jobs=rule.n_jobs, like=like, check=False
+        cholesky = ApproximateCholesky(
+            with_data(kept, 4.0 * data.astype(np.float64)),
+            4.0 * epsilon * degrees,
+            rule.random_state,
+            n_jobs=rule.n_jobs,
+            like=None if last is None else last.cholesky,
+            check=False,
         )
+        return _Factor(cholesky, data, epsilon)
 
 
 @dataclass(frozen=True)
@@ -243,7 +271,8 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
     refresh : int or None, default=20
         Iterations after which the factor is made anew while ε falls. Later, when maps change less
         and less, a quarter of those that have passed, if that is more. None never does, and keeps
-        the first ε.
+        the first ε. From 20,000 points on, a factor is made beside the iterations and used five
+        iterations later, on any number of threads.
     random_state : int, default=0
         Draws weights, and the approximate factor; the same number gives the same steps.
     n_jobs : int or None, default=-1

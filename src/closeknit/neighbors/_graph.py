@@ -99,7 +99,7 @@ def from_arrays(indices: npt.ArrayLike, distances: npt.ArrayLike, n_targets: int
     check_distances(distances[present], np.nonzero(present)[0])
     self_indices = np.arange(n_samples) if n_targets is None else None
     result, sq_distances = nearest_of(indices, distances**2, width, self_indices)
-    _check_distinct(result)
+    check_distinct(result)
     used = max(1, int(np.count_nonzero(result >= 0, axis=1).max(initial=0)))
     return result[:, :used], sq_distances[:, :used], bound
 
@@ -176,9 +176,12 @@ def _check_stored_once(rows: Integers, columns: Integers, graph: Any) -> None:
         )
 
 
-def _check_distinct(indices: Integers) -> None:
+def check_distinct(indices: Integers) -> None:
+    """Refuse rows that name a point more than once."""
     ordered = np.sort(indices, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     if twice.any():
         row, place = np.argwhere(twice)[0]
-        raise ValueError(f"row {row} names point {ordered[row, place]} more than once")
+        raise ValueError(
+            f"row {row} names point {ordered[row, place]} more than once; leave one of them out"
+        )

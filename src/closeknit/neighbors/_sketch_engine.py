@@ -61,12 +61,16 @@ class SketchEngine(SearchEngine):
     seed : int
     built_for : int, default=0
         Neighbours, at least, to build it for.
+    plain : bool, default=False
+        Whether to compare all coordinates with those of all points: slower to search, but there is
+        next to nothing to build.
     """
 
     sq_offsets: Array | None
     target_recall: float | None
     seed: int
     built_for: int = 0
+    plain: bool = False
     #: The share of true neighbours found for the rows on which the search was calibrated.
     recall: float | None = field(default=None, init=False)
     _prepared: _Prepared | None = field(default=None, init=False)
@@ -145,7 +149,8 @@ class SketchEngine(SearchEngine):
         fewest = n_neighbors + n_neighbors // 4 + 8  # estimates of the nearest may be swapped
         # A sample may be easier than the rest, so a quarter of the allowed loss stays in reserve.
         loss = None if recall is None else 0.75 * (1.0 - recall)
-        few = points.shape[0] <= _FEW_PER_DIRECTION * min(points.shape[1], MAX_COMPONENTS)
+        n_directions = min(points.shape[1], MAX_COMPONENTS)
+        few = self.plain or points.shape[0] <= _FEW_PER_DIRECTION * n_directions
         if not few or loss is not None:
             known = known_rows(points, self.sq_offsets, n_neighbors, rng, n_threads)
         if few:
@@ -157,8 +162,8 @@ class SketchEngine(SearchEngine):
         sketches = sketcher(points, n_threads)
         # Sketches this long mean that no few directions matter; then cells do not help, either, and
         # one look at everything is the fastest exact search.
-        plain = recall is None and sketches.values.shape[1] > MAX_COMPONENTS + 1
-        cells = make_cells(sketches, rng, n_threads, one=plain)
+        long = recall is None and sketches.values.shape[1] > MAX_COMPONENTS + 1
+        cells = make_cells(sketches, rng, n_threads, one=self.plain or long)
         n_cells = cells.centers.shape[0]
         sq_offsets = None if self.sq_offsets is None else self.sq_offsets * sketcher.scale**2
         packed = pack(

@@ -217,8 +217,9 @@ class ExactIndex(_EuclideanIndex):
         "l2" and "sqeuclidean" are read as "euclidean". `sq_distances` hold ‖x − y‖² for
         "euclidean", (1 − cos)² for "cosine" and ‖x‖² + M² − 2⟨x, y⟩ for "inner_product", with M
         the largest norm of the fitted points.
-    algorithm : {"auto", "tree", "sketch"}
-        "auto" takes the tree up to 7 features.
+    algorithm : {"auto", "tree", "sketch", "scan"}
+        "auto" takes the tree up to 7 features, and sketches beyond. "scan" compares with all
+        points, which is fastest for a few hundred queries.
     n_jobs : int or None
         Threads; the answer does not depend on it.
     verbose : bool
@@ -245,9 +246,10 @@ class ExactIndex(_EuclideanIndex):
     def __post_init__(self) -> None:
         if self.metric not in GEOMETRIES:
             raise unknown_metric(self.metric)
-        if self.algorithm not in ("auto", "tree", "sketch"):
+        if self.algorithm not in ("auto", "tree", "sketch", "scan"):
             raise ValueError(
-                f"algorithm={self.algorithm!r} is unknown; choose 'auto', 'tree' or 'sketch'"
+                f"algorithm={self.algorithm!r} is unknown; choose 'auto', 'tree', 'sketch' or "
+                "'scan'"
             )
 
     def _make_engine(self, points: Data, sq_offsets: Offsets) -> SearchEngine:
@@ -260,7 +262,10 @@ class ExactIndex(_EuclideanIndex):
             log("exact search by a k-d tree, %d points", points.shape[0])
             return TreeEngine(points, n_threads)
         log("exact search by sketches, %d points", points.shape[0])
-        engine = SketchEngine(points, n_threads, sq_offsets, target_recall=None, seed=0)
+        plain = self.algorithm == "scan"
+        engine = SketchEngine(
+            points, n_threads, sq_offsets, target_recall=None, seed=0, plain=plain
+        )
         return set_outliers_aside(engine, self._scale)
 
 

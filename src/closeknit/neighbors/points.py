@@ -87,7 +87,11 @@ def check_data(
     X = check_array(X, **options) if estimator is None else validate_data(estimator, X, **options)
     if sp.issparse(X) and not (X.has_canonical_format and X.has_sorted_indices):
         X = X.copy()
-        X.sum_duplicates()
+        given = (getattr(estimator, "metric", None), getattr(estimator, "input", None))
+        if "precomputed" in given or "distances" in given:
+            X.sort_indices()  # sums of distances mean nothing; the search refuses them
+        else:
+            X.sum_duplicates()
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"X has {X.shape[1]} features, but the fitted data have {n_features}")
     return X

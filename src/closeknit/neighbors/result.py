@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,18 @@ class Neighbors:
         sq_distances.flags.writeable = False
         object.__setattr__(self, "indices", indices)
         object.__setattr__(self, "sq_distances", sq_distances)
+
+    @cached_property
+    def _are_others(self) -> bool:
+        """True, or an error if a point names itself or another one twice.
+
+        Looked at only where users give neighbours: searches cannot find such.
+        """
+        _graph.check_distinct(self.indices)
+        own = (self.indices == np.arange(self.n_samples)[:, None]).any(axis=1)
+        if own.any():
+            raise ValueError(f"row {int(np.argmax(own))} names its own point; leave it out")
+        return True
 
     @property
     def n_samples(self) -> int:
@@ -294,4 +307,5 @@ def given_neighbors(given: Neighbors | tuple[Any, Any], n_samples: int) -> Neigh
             f"neighbors= describes {found.n_samples} points among {found.n_targets}, "
             f"X has {n_samples}; they must be the same points"
         )
+    _ = found._are_others  # looked at once, however often they are used
     return found

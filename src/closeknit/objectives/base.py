@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import nan
 from typing import Any
 
@@ -19,8 +19,7 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
-from closeknit._memory import empty
-from closeknit._threads import effective_n_jobs
+from closeknit._threads import beside, effective_n_jobs
 from closeknit.kernels import Kernel
 from closeknit.linalg import (
     check_symmetric,
@@ -170,7 +169,7 @@ class Objective(ABC):
             if not W.nnz:
                 raise ValueError("affinities are all zero: no point has a neighbour")
             total = W.data.sum(dtype=np.float64)
-            data = empty(W.nnz, self.repulsion.dtype)
+            data = np.empty(W.nnz, self.repulsion.dtype)
             np.divide(W.data, total, out=data, casting="same_kind")
         else:
             data = W.data.astype(self.repulsion.dtype, copy=False)
@@ -282,7 +281,12 @@ class Objective(ABC):
 
     def sums(self, X: Array, attraction: Attraction, force: Array) -> tuple[float, PairSums]:
         """Return E⁺, whose quarter gradient goes to `force`, and the sums over all pairs."""
-        return attraction.value(X, force), self.repulsion.sums(X, self.kernel)
+        if len(X) < MANY_POINTS:
+            return attraction.value(X, force), self.repulsion.sums(X, self.kernel)
+        # Side by side, because parts of the repulsion run on one thread.
+        attractive = beside(attraction.n_jobs, partial(attraction.value, X, force))
+        sums = self.repulsion.sums(X, self.kernel)
+        return attractive(), sums
 
     def at(self, lam: float) -> AtLambda:
         """Return the model at a fixed λ, as the minimiser wants it."""

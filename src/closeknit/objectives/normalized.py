@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from closeknit import _core
 from closeknit._arrays import Array
+from closeknit._threads import effective_n_jobs
 from closeknit.kernels import GAUSSIAN, STUDENT, Kernel, student
 from closeknit.objectives.base import Objective
 from closeknit.repulsion import PairSums
-
-#: Weights whose logarithms are in memory, and in the cache, at a time.
-_CHUNK = 2**15
 
 
 class NormalizedObjective(Objective):
@@ -28,15 +27,8 @@ class NormalizedObjective(Objective):
     @cached_property
     def entropy(self) -> float:
         """H(P) = −Σ p log p; KL(P‖Q) = E − H(P) at λ = 1."""
-        data, total = self.weights.data, 0.0
-        least = np.finfo(data.dtype).tiny  # whose logarithm is finite, for weights that are zero
-        for begin in range(0, len(data), _CHUNK):
-            p = data[begin : begin + _CHUNK]
-            terms = np.maximum(p, least)
-            np.log(terms, out=terms)
-            terms *= p
-            total -= float(terms.sum(dtype=np.float64))
-        return total
+        data: Any = np.ascontiguousarray(self.weights.data)
+        return _core.sum_entropy(data, effective_n_jobs(self.attraction.n_jobs))
 
     def repulsive_value(self, sums: Array) -> float:
         """Log S with S = Σ_n Σ_m K."""

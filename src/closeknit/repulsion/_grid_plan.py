@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class GridPlan:
 
     def memory(self, itemsize: int) -> float:
         """Bytes, roughly: nodes, two copies in Fourier space, the kernel's transform, and cells."""
-        cells = 0.0 if self.cells is None else float(np.prod(self.cells, dtype=float))
+        cells = 0.0 if self.cells is None else float(prod(self.cells.tolist()))
         return 3.5 * itemsize * self._nodes + 8.0 * cells
 
     def cost(self, n: int, density: float) -> float:
@@ -85,7 +86,7 @@ class GridPlan:
 
     @cached_property
     def _nodes(self) -> float:
-        return float(np.prod(self.box.padded(self.kernel), dtype=float))
+        return float(prod(self.box.padded(self.kernel)))
 
 
 def plans(low: Array, high: Array, kernel: Kernel, accuracy: float) -> list[GridPlan]:
@@ -116,4 +117,5 @@ def cheapest(possible: list[GridPlan], X: Array) -> GridPlan:
 
 
 def _n_cells(low: Array, high: Array, side: float) -> Any:
-    return np.maximum(1, np.ceil((high - low) / side)).astype(np.int64)
+    widths = (high - low).tolist()
+    return np.array([max(1, ceil(width / side)) for width in widths], dtype=np.int64)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, floor, log2
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ _LANES = {3: 4, 5: 8}
 #: Nodes between the map and the kink where the kernel meets its periodic image, by degree: dividing
 #: by the splines' transform spreads the kink, for quintic splines by 0.43 from node to node.
 _CLEAR = {3: 0, 5: 32}
+#: Nodes from which on several threads transform faster than one.
+_MANY_NODES = 2**20
 
 
 @dataclass(frozen=True)
@@ -36,18 +40,22 @@ class Box:
     @classmethod
     def between(cls, low: Array, high: Array, scale: Resolution) -> Box:
         """Return the smallest box whose splines cover all from the corner `low` to `high`."""
+        # In plain numbers: several boxes are looked at in every evaluation.
         reach = (scale.degree + 1) // 2
-        first = np.floor(low / scale.spacing).astype(np.int64) - reach
-        last = np.ceil(high / scale.spacing).astype(np.int64) + reach
+        first = [floor(x / scale.spacing) - reach for x in low.tolist()]
+        last = [ceil(x / scale.spacing) + reach for x in high.tolist()]
         last[-1] += _LANES[scale.degree] - scale.degree - 1
-        size = np.array([_rounded(int(n)) for n in last - first + 1], dtype=np.int64)
-        return cls(first.astype(np.float64) * scale.spacing, size, scale)
+        size = [_rounded(b - a + 1) for a, b in zip(first, last, strict=True)]
+        origin = np.array(first, dtype=np.float64) * scale.spacing
+        return cls(origin, np.array(size, dtype=np.int64), scale)
 
     def padded(self, kernel: Kernel) -> tuple[int, ...]:
         """Lengths of the transforms, so that no point meets the periodic images of others."""
-        apart = np.minimum(self.size, np.ceil(kernel.reach / self.scale.spacing))
-        apart += _CLEAR[self.scale.degree]
-        return tuple(2 * fft.next_fast_len(-(-int(n) // 2), real=True) for n in self.size + apart)
+        reach, clear = kernel.reach / self.scale.spacing, _CLEAR[self.scale.degree]
+        apart = [n if reach >= n else ceil(reach) for n in self.size.tolist()]
+        return tuple(
+            _fast_and_even(n + a + clear) for n, a in zip(self.size.tolist(), apart, strict=True)
+        )
 
     def arguments(self) -> tuple[Array, Integers, float, int]:
         """What the compiled functions want to know of a grid."""
@@ -55,8 +63,13 @@ class Box:
 
 
 def _rounded(n: int) -> int:
-    step = 2 ** max(0, int(np.log2(n / _STEPS)))
+    step = 2 ** max(0, int(log2(n / _STEPS)))
     return -(-n // step) * step
+
+
+@lru_cache(maxsize=1024)
+def _fast_and_even(n: int) -> int:
+    return 2 * int(fft.next_fast_len(-(-n // 2), real=True))
 
 
 @dataclass(frozen=True)
@@ -154,6 +167,7 @@ class Potential:
 def _convolve(nodes: NDArray[Any], kernel: KernelTransform, threads: int) -> NDArray[Any]:
     """Multiply in Fourier space, one axis after the other so that padding is never transformed."""
     shape, last = kernel.shape, nodes.ndim - 1
+    threads = threads if np.prod(shape, dtype=float) > _MANY_NODES else 1
     waves = fft.rfft(nodes, shape[last], axis=last, workers=threads)
     for axis in range(last):
         waves = fft.fft(waves, shape[axis], axis=axis, workers=threads, overwrite_x=True)
