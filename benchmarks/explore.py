@@ -20,6 +20,7 @@ import contextlib
 import multiprocessing
 import os
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -40,6 +41,11 @@ from closeknit.explore.server import serving
 
 WATCHED, PANNED = 8.0, 4.0  # seconds over which frames are counted, and a map is dragged about
 PERPLEXITY, LEVELS = 30.0, (36.0, 27.0, 42.0, 30.0, 45.0, 24.0)  # the first, and those set later
+
+
+def levels(most: float | None) -> list[float]:
+    """The perplexities to set, in proportion where the largest offered is smaller."""
+    return [level * min(1.0, (most or np.inf) / max(LEVELS)) for level in LEVELS]
 
 
 def clusters(n: int) -> Any:
@@ -183,13 +189,13 @@ def drawn(address: str, rest: Callable[[], None]) -> tuple[float, float]:
 
         page.on("websocket", lambda socket: socket.on("framesent", sent))
         page.goto(address)
-        page.wait_for_selector(".ck[data-iteration]", timeout=600_000)
+        page.wait_for_selector(".ck[data-iteration]", timeout=120_000)
         page.wait_for_timeout(3000)
         frames.clear()
         page.wait_for_timeout(1000 * WATCHED)
         rate = len(frames) / WATCHED
         rest()
-        page.wait_for_selector(".ck[data-stage=paused]", timeout=600_000)
+        page.wait_for_selector(".ck[data-stage=paused]", timeout=120_000)
         page.wait_for_timeout(2000)  # the last, exact frame
         found = rate, panned(page)
         browser.close()
@@ -233,17 +239,20 @@ def measure(n: int, most: float | None, browser: bool) -> str:
         viewer.watch(WATCHED / 4)
         frames, iterations = viewer.watch()
         size = int(np.median(viewer.sizes[-20:]))
-        sigma = [viewer.sigma_answer(level) for level in LEVELS]
+        sigma = [viewer.sigma_answer(level) for level in levels(most)]
         moved = []
-        for level in LEVELS:
+        for level in levels(most):
             moved.append(viewer.slider_to_frame(level))
             viewer.watch(min(10.0, 2.0 + 4.0 * moved[-1]))  # a map that moves as it did before
         page = ["–", "–"]
         if browser:
             # The page alone, while the client only keeps the map moving, and then at rest.
             threading.Thread(target=viewer.watch_on, daemon=True).start()
-            rate, pan = drawn(address, viewer.rest)
-            page = [f"{rate:.1f}", f"{pan:.0f} ms"]
+            try:
+                rate, pan = drawn(address, viewer.rest)
+                page = [f"{rate:.1f}", f"{pan:.0f} ms"]
+            except Exception as error:  # the other figures are worth having all the same
+                print(f"the browser failed: {error}", file=sys.stderr, flush=True)
         here.send("enough")
         memory = here.recv()
         process.join()
@@ -279,7 +288,7 @@ def legs(n: int, most: float | None) -> str:
         engine.wait(lambda: engine.frame.iteration > count, timeout=600.0)
 
     memory = Recycler()  # as the engine has one
-    for level in LEVELS:
+    for level in levels(most):
         leg("all, to the first map", until_moved, level)
         with recycling(memory):
             rows = leg("bandwidths and affinities", builder._solve, level).affinities

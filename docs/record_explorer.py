@@ -49,7 +49,7 @@ def main() -> None:
                 page.evaluate(
                     """(place) => {
                       const input = document.querySelector('.ck-slider input');
-                      input.value = String(place);
+                      input.value = String((place / 1000) * Number(input.max));
                       input.dispatchEvent(new Event('input'));
                       input.dispatchEvent(new Event('change'));
                     }""",

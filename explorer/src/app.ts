@@ -177,7 +177,7 @@ export class App {
   private drag = latest(async (perplexity: number) => {
     try {
       const values = new Float32Array((await this.client.ask("sigma", { perplexity })).payload);
-      this.panel.showSigma(median(values));
+      this.panel.showSigma(perplexity, median(values));
       if (this.colors.by === "sigma") this.colors.show({ by: "sigma", names: null, values });
     } catch {
       // Neighbours are still being searched.
@@ -247,9 +247,7 @@ export class App {
   }
 
   private exported(what: string, format: string | null) {
-    const by = this.colors.by;
-    const color = by.startsWith("column:") ? by.slice(7) : null;
-    return this.client.ask("export", { what, format, color });
+    return this.client.ask("export", { what, format, color: this.colors.by || null });
   }
 
   private async export(what: string, format: string | null): Promise<void> {

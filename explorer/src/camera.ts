@@ -15,10 +15,14 @@ export class Camera {
   /** Whether the camera follows the map; until the user moves it. */
   follows = true;
 
+  /** Pixels per unit at which a box fills the screen. */
+  scaleOf({ low, high }: Box): number {
+    return 0.92 * Math.min(this.width / (high[0] - low[0] || 1), this.height / (high[1] - low[1] || 1));
+  }
+
   /** Go towards a view of the whole box, or there at once; return whether it is reached. */
   fit(box: Box, share = 1): boolean {
-    const [w, hgt] = [box.high[0] - box.low[0], box.high[1] - box.low[1]];
-    const scale = 0.92 * Math.min(this.width / (w || 1), this.height / (hgt || 1));
+    const scale = this.scaleOf(box);
     const [dx, dy] = [
       (box.low[0] + box.high[0]) / 2 - this.x,
       (box.low[1] + box.high[1]) / 2 - this.y,

@@ -6,6 +6,8 @@ import { icon, type IconName } from "./icons";
 export interface Slider {
   element: HTMLElement;
   set(value: number): void;
+  /** Write the value again, whose text has changed. */
+  tell(): void;
   range(low: number, high: number): void;
   input: HTMLInputElement;
 }
@@ -40,8 +42,10 @@ export function slider(
     input.setAttribute("aria-valuetext", form(given));
   };
   let touched = -Infinity;
+  let exact: number | null = null; // what was set, of which the slider shows the nearest step
   input.addEventListener("input", () => {
     touched = performance.now();
+    exact = null;
     tell();
     moved(value(), false);
   });
@@ -60,8 +64,10 @@ export function slider(
       const touching = input.matches(":active") || performance.now() - touched < SETTLING;
       if (document.activeElement === input && touching) return;
       input.value = String(Math.round((STEPS * Math.log(given / low)) / Math.log(high / low)));
-      tell(given); // the value itself, not the nearest step of the slider
+      exact = given;
+      tell(given);
     },
+    tell: () => tell(exact ?? value()),
     range(from, to) {
       [low, high] = [from, Math.max(to, from * 1.001)];
     },

@@ -11,6 +11,8 @@ const EXPORTS: [string, string][] = [
   ["rows parquet", "Selected rows, Parquet"],
   ["rows h5ad", "Selected rows, H5AD"],
   ["labels csv", "Labels, CSV"],
+  ["labels parquet", "Labels, Parquet"],
+  ["labels h5ad", "Labels, H5AD"],
   ["picture png", "Picture, PNG"],
   ["picture svg", "Picture, SVG"],
   ["picture pdf", "Picture, PDF"],

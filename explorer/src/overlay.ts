@@ -21,7 +21,8 @@ export interface Marks {
 }
 
 export function drawMarks(canvas: HTMLCanvasElement, camera: Camera, positions: Positions, marks: Marks): void {
-  const c = canvas.getContext("2d")!;
+  // On the processor: where there is no graphics card, Chromium shows old lines after a mere clearing.
+  const c = canvas.getContext("2d", { willReadFrequently: true })!;
   const ratio = canvas.width / camera.width;
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
   c.clearRect(0, 0, camera.width, camera.height);

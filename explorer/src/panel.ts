@@ -51,7 +51,7 @@ export class Panel {
   private sliders;
   private model;
   private colors;
-  private sigma = "";
+  private sigma = { at: 0, text: "" }; // the median bandwidth, and at which perplexity
   private columns = "";
 
   constructor(
@@ -91,7 +91,7 @@ export class Panel {
         "Neighbours that each point has, in effect.",
         2,
         100,
-        (value) => `${shown(value, 3)} neighbours${this.sigma}`,
+        (value) => `${shown(value, 3)} neighbours${this.sigma.text}`,
         (perplexity, done) => {
           drag(perplexity);
           set({ perplexity }, done);
@@ -168,6 +168,7 @@ export class Panel {
     this.title.textContent = this.title.title = state.title || "closeknit explorer";
     const { perplexity, lam, dof } = this.sliders;
     perplexity.range(Math.min(2, state.max_perplexity / 2), state.max_perplexity);
+    if (this.sigma.at !== parameters.perplexity && !perplexity.input.matches(":focus")) this.sigma.text = "";
     perplexity.set(parameters.perplexity);
     lam.set(1 / parameters.lam);
     dof.set(parameters.dof);
@@ -190,7 +191,7 @@ export class Panel {
     const options: [string, string][] = [
       ["", "one colour"],
       ...(state.columns as string[]).slice(0, state.labels).map(column),
-      ["sigma", "bandwidth σ (how far neighbours are)"],
+      ["sigma", "bandwidth σ"],
       ["trust:kept", "trust: neighbours kept"],
       ["trust:divergence", "trust: term of the divergence"],
       ...(state.pinned ? [["trust:changed", "neighbours changed since the pin"] as [string, string]] : []),
@@ -215,8 +216,9 @@ export class Panel {
     }
   }
 
-  showSigma(value: number): void {
-    this.sigma = `, median σ ${shown(value, 3)}`;
+  showSigma(at: number, value: number): void {
+    this.sigma = { at, text: `, median σ ${shown(value, 3)}` };
+    this.sliders.perplexity.tell();
   }
 
   showNumbers(frame: Header, rate: number): void {

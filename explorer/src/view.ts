@@ -32,7 +32,6 @@ export class MapView {
   private began = 0;
   private pace = 50; // milliseconds between frames
   private arrived = 0;
-  private fitScale = 1;
   private eased = 0;
   private onDrawn: (() => void) | null = null;
   private watcher: ResizeObserver;
@@ -124,8 +123,8 @@ export class MapView {
     const spent = (performance.now() - this.began) / this.pace;
     const share = calm.matches ? 1 : Math.min(1, spent);
     const arrived = !this.camera.follows || this.camera.fit(positions.box, this.easing());
-    this.fitScale = this.scaleToFit(positions);
-    this.renderer.draw(this.camera, share, pointSize(positions.count, this.camera, this.fitScale));
+    const size = pointSize(positions.count, this.camera, this.camera.scaleOf(positions.box));
+    this.renderer.draw(this.camera, share, size);
     drawMarks(this.overlay, this.camera, positions, this.marks);
     const drawn = this.onDrawn;
     this.onDrawn = null;
@@ -139,11 +138,6 @@ export class MapView {
     const passed = now - this.eased;
     this.eased = now;
     return calm.matches ? 1 : 1 - Math.exp(-Math.min(passed, 250) / 90);
-  }
-
-  private scaleToFit({ box }: Positions): number {
-    const [w, hgt] = [box.high[0] - box.low[0] || 1, box.high[1] - box.low[1] || 1];
-    return 0.92 * Math.min(this.camera.width / w, this.camera.height / hgt);
   }
 
   private resize(): void {

@@ -21,6 +21,7 @@ from closeknit.explore import (
 from closeknit.explore.frames import quantize
 from closeknit.explore.requests import answer
 from closeknit.explore.trust import divergence_terms, neighbors_changed, neighbors_kept
+from closeknit.io import Table
 from closeknit.quality import neighbor_recall
 
 
@@ -251,11 +252,39 @@ def test_exports(running, digits, what, ending, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+    ("ending", "begins", "by"),
+    [
+        ("png", b"\x89PNG", "column:digit"),
+        ("svg", b"<?xml", "sigma"),
+        ("pdf", b"%PDF", "trust:kept"),
+    ],
 )
-def test_pictures(running, ending, begins):
-    _, content = ask(running, "export", what="picture", format=ending, color="digit")
+def test_pictures_have_the_colors_of_the_page(running, digits, ending, begins, by, monkeypatch):
+    draw, drawn = ck.plotting.plot_embedding, {}
+
+    def noted(Y, labels, ax, **options):
+        drawn.update(options, labels=labels)
+        return draw(Y, labels, ax, **options)
+
+    monkeypatch.setattr(ck.plotting, "plot_embedding", noted)
+    _, content = ask(running, "export", what="picture", format=ending, color=by)
     assert content.startswith(begins)
+    if by == "column:digit":
+        assert drawn["labels"].tolist() == list(map(str, digits[1]))
+        return
+    expected = running.engine.sigmas if by == "sigma" else ask(running, "trust", kind="kept")[1]
+    np.testing.assert_allclose(drawn["values"], expected, rtol=1e-6)
+    assert drawn["color_title"]
+
+
+@pytest.mark.parametrize("name", ["", "n" * 300])
+def test_columns_are_called_as_in_the_file(name):
+    """Names without a letter, or with hundreds, are no reason to cut a viewer off."""
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    session = Session(Table(X, (name, "b"), {}))
+    header, values = ask(session, "column", name=name)
+    assert header["names"] is None
+    np.testing.assert_allclose(values, X[:, 0], rtol=1e-6)
 
 
 def test_the_code_runs_and_makes_the_map(table, tmp_path):

@@ -17,6 +17,7 @@ from closeknit.explore.session import Session
 from closeknit.explore.trust import divergence_terms, neighbors_changed, neighbors_kept
 
 __all__ = [
+    "TRUST",
     "Answer",
     "column",
     "export",
@@ -36,6 +37,13 @@ __all__ = [
 
 #: A header and bytes.
 Answer = tuple[dict[str, Any], Any]
+
+#: What trust is of, and what pictures call it.
+TRUST = {
+    "kept": "neighbours kept",
+    "divergence": "term of the divergence, in nats",
+    "changed": "neighbours changed",
+}
 
 _ROWS = 200
 _LINES = 60
@@ -210,9 +218,7 @@ def history(session: Session) -> Answer:
 def export(session: Session, what: str, format: str, color: str | None) -> Answer:
     """A file to save."""
     if what == "picture":
-        if color is not None and color not in session.columns.names:
-            color = None
-        name, content = exports.picture(session, format, color)
+        name, content = exports.picture(session, format, **_colors(session, color or ""))
     elif what == "session":
         name = "session.closeknit"
         with TemporaryDirectory() as folder:
@@ -224,3 +230,15 @@ def export(session: Session, what: str, format: str, color: str | None) -> Answe
     else:
         name, content = exports.table(session, what, format)
     return {"name": name}, content
+
+
+def _colors(session: Session, by: str) -> dict[str, Any]:
+    """What a picture is coloured by, as the page is: ``column:…``, ``sigma`` or ``trust:…``."""
+    kind, _, name = by.partition(":")
+    if kind == "column" and name in session.columns.names:
+        return {"column": name}
+    if by == "sigma":
+        return {"values": sigma(session, None)[1], "caption": "bandwidth σ"}
+    if kind == "trust" and name in TRUST:
+        return {"values": trust(session, name)[1], "caption": TRUST[name]}
+    return {}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from closeknit.explore.code import code_of
@@ -106,15 +107,25 @@ def _h5ad(session: Session, rows: Any, Y: Any, labels: dict[str, Any], ids: Any)
         return path.read_bytes()
 
 
-def picture(session: Session, ending: str, color: str | None) -> tuple[str, bytes]:
+def picture(
+    session: Session,
+    ending: str,
+    column: str | None = None,
+    values: NDArray[Any] | None = None,
+    caption: str = "",
+) -> tuple[str, bytes]:
     """The map as a picture, as :func:`closeknit.plotting.plot_embedding` draws it.
 
     Parameters
     ----------
     session : Session
     ending : {"png", "svg", "pdf"}
-    color : str or None
+    column : str or None, default=None
         The column to colour by.
+    values : ndarray of shape (n_points,) or None, default=None
+        Other numbers to colour by.
+    caption : str, default=""
+        What these are.
 
     Returns
     -------
@@ -127,19 +138,18 @@ def picture(session: Session, ending: str, color: str | None) -> tuple[str, byte
         raise ValueError(f"pictures end in {', '.join(_PICTURES)}, not {ending!r}")
     figures = require("matplotlib.figure", "plot", "drawing needs matplotlib")
     figure = figures.Figure(figsize=(8.0, 7.0), layout="constrained")
-    axes, options = figure.add_subplot(), {}
+    axes, labels = figure.add_subplot(), None
     with session.lock:
         rows, Y, _ = _points(session)
-    if color is not None:
-        column = session.columns.column(color)
-        values = column.values[rows]
-        if column.names is None:
-            options = {"values": values}
+    if column is not None:
+        found, caption = session.columns.column(column), column
+        if found.names is None:
+            values = found.values[rows]
         else:
-            names = np.array([*column.names, ""], dtype=object)
-            labels = names[np.minimum(values, len(column.names))]
-            options = {"labels": np.where(labels == "", None, labels)}
-    plot_embedding(Y, ax=axes, **options)
+            names = np.array([*found.names, ""], dtype=object)
+            labels = names[np.minimum(found.values[rows], len(found.names))]
+            labels = np.where(labels == "", None, labels)
+    plot_embedding(Y, labels, axes, values=values, color_title=caption or None)
     parameters = session.engine.parameters
     axes.set_title(f"{parameters.title}, perplexity {parameters.perplexity:g}")
     file = io.BytesIO()

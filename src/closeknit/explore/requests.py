@@ -18,7 +18,8 @@ from closeknit.explore.session import Session
 
 __all__ = ["answer"]
 
-_LONGEST = 200
+_LONGEST = 200  # of what users write
+_LONGEST_NAME = 10_000  # of columns, which are called as files call them
 
 
 def answer(session: Session, request: dict[str, Any], payload: bytes) -> Answer:
@@ -72,6 +73,10 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and 0 < len(value) <= _LONGEST
 
 
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST_NAME
+
+
 def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < 2**31
 
@@ -109,8 +114,8 @@ _REQUESTS: dict[str, tuple[Callable[..., Answer], dict[str, Check]]] = {
     "step": (answers.step, {"count": lambda value: _is_count(value) and 1 <= value <= 1000}),
     "restart": (_does(Session.restart), {}),
     "sigma": (answers.sigma, {"perplexity": _is_perplexity}),
-    "column": (answers.column, {"name": _is_text}),
-    "trust": (answers.trust, {"kind": _among("kept", "divergence", "changed")}),
+    "column": (answers.column, {"name": _is_name}),
+    "trust": (answers.trust, {"kind": _among(*answers.TRUST)}),
     "point": (answers.point, {"index": _is_count}),
     "neighbors": (answers.neighbors, {"index": _is_count}),
     "search": (answers.search, {"text": _is_text}),
@@ -130,7 +135,7 @@ _REQUESTS: dict[str, tuple[Callable[..., Answer], dict[str, Check]]] = {
         {
             "what": _among("rows", "labels", "map", "picture", "session", "code"),
             "format": _among(*exports.FORMATS, "png", "svg", "pdf", None),
-            "color": lambda value: value is None or _is_text(value),
+            "color": lambda value: value is None or _is_name(value),
         },
     ),
 }
