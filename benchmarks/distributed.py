@@ -15,7 +15,9 @@ Below the table stand, as JSON, the processor seconds of each stage, from which
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -128,10 +130,14 @@ def cluster_of(n_workers: int):
         return
     import distributed
 
+    from closeknit.distributed.cluster import WORKER_ENVIRONMENT
+
+    os.environ.update(WORKER_ENVIRONMENT)  # as `closeknit embed --workers` starts them
     local = distributed.LocalCluster(
         n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", memory_limit=MEMORY
     )
     with local, distributed.Client(local) as client:
+        client.run(importlib.import_module, "closeknit.distributed")  # as here, before the clock
         yield client
 
 

@@ -2,7 +2,7 @@
 
 ``python benchmarks/distributed_parts.py 200000`` prints processor seconds, each on one thread, as
 JSON: what workers sum (attraction, along 130 edges per point or along a quarter of them), what the
-calling process does (the repulsion; the step; the factor, which is made every 20 iterations), and
+calling process does (the repulsion; the step; the factor, which is made now and then), and
 what the messages of an iteration cost the processes that send and receive them, for one task per
 worker and for eight. ``benchmarks/scale.py`` takes its constants from this.
 """

@@ -5,7 +5,8 @@ are those that ``distributed.py`` printed for the most points with workers, and
 ``distributed_parts.py`` for the parts of an iteration; both are read from
 benchmarks/results/distributed.md. Tasks start when the scheduler has handed them out, one after the
 other, and a slot is free; what they need is sent before they start. Transfers share the network of
-the process that sends or receives them.
+the process that sends or receives them. A second table sets the same simulation of the case that
+was measured beside the measurement.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import heapq
 import json
 from dataclasses import dataclass
 from pathlib import Path
+
+from closeknit.minimize import SpectralMomentum
 
 RESULTS = Path(__file__).parent / "results" / "distributed.md"
 STAGES = (
@@ -42,14 +45,13 @@ def constants() -> dict[str, float]:
 
 MEASURED = constants()
 PER_TASK = MEASURED["task"]
-#: Iterations after which the factor is made anew.
-REFRESH = 20
 #: Bytes per second between two processes (10 Gbit/s), and of the shared folder per worker.
 NETWORK, DISK = 1.25e9, 5e8
 #: Threads of a worker, points of a task, rows of a cell, iterations of a map.
-THREADS, PART, CELL, ITERATIONS = 8, 2**17, 2**16, 500
-#: Bytes per point: positions, forces that come back, the graph (130 edges), the root's arrays.
-POSITION, BACK, GRAPH, ROOT = 8, 8, 8 * 130, 600
+THREADS, PART, CELL, ITERATIONS = 8, 2**17, 2**17, 500
+#: Bytes per point: positions, forces that come back, the graph (130 edges), the root's arrays (what
+#: its peak grew by from 200,000 points to a million, without the data).
+POSITION, BACK, GRAPH, ROOT = 8, 8, 8 * 130, 1100
 #: Bytes per point that stages write to the folder and read again.
 FILES = {
     "neighbours": 90 * 12 + 3 * 200,
@@ -80,26 +82,36 @@ def schedule(n_tasks: int, seconds: float, n_slots: int, before: float = 0.0) ->
     return end
 
 
-def stage(name: str, n: float, workers: int) -> Total:
+def stage(name: str, n: float, workers: int, threads: int = THREADS) -> Total:
     """One stage before the minimisation: tasks, and files through the shared folder."""
-    tasks = max(1, int(n / (CELL if name == "neighbours" else PART)))
-    work = schedule(tasks, MEASURED[name] * n / tasks, workers * THREADS)
+    tasks = max(1, -(-int(n) // (CELL if name == "neighbours" else PART)))
+    work = schedule(tasks, MEASURED[name] * n / tasks, workers * threads)
     files = 2.0 * FILES.get(name, 0) * n / (DISK * workers)
     return Total(max(work, files), "files" if files > work else "work")
 
 
-def iteration(n: float, workers: int) -> dict[str, float]:
+def factors(iterations: int) -> int:
+    """How often the root makes its factor."""
+    rule, done, count = SpectralMomentum(), 0, 0
+    while done < iterations:
+        settled = rule.stiffness_at(done) == rule.final_stiffness
+        done += max(rule.refresh or iterations, done // 4 if settled else 0)
+        count += 1
+    return count
+
+
+def iteration(n: float, workers: int, threads: int = THREADS) -> dict[str, float]:
     """Seconds of one iteration.
 
     The step; positions out; attraction in tasks, or the repulsion here if that takes longer; and
     forces back.
     """
-    parts = max(1, int(n / PART))
-    tasks = min(parts, workers * THREADS)
+    parts = max(1, -(-int(n) // PART))
+    tasks = min(parts, workers * threads)
     hops = max(1, workers.bit_length())  # those that have the positions pass them on
-    work = schedule(tasks, MEASURED["attraction"] * n / tasks, workers * THREADS)
+    work = schedule(tasks, MEASURED["attraction"] * n / tasks, workers * threads)
     return {
-        "step": (MEASURED["step"] + MEASURED["factor"] / REFRESH) * n,
+        "step": (MEASURED["step"] + MEASURED["factor"] * factors(ITERATIONS) / ITERATIONS) * n,
         "out": hops * POSITION * n / NETWORK,
         "work": max(work, MEASURED["repulsion"] * n),
         "back": BACK * n / NETWORK,
@@ -126,6 +138,23 @@ def main() -> None:
                 f"{each:.3g} s | {', '.join(f'{part:.2g}' for part in parts.values())} | "
                 f"{hours(ITERATIONS * each)} | {memory:.3g} GB | {ROOT * n / 1e9:.3g} GB |"
             )
+    compare()
+
+
+def compare() -> None:
+    """Print what the simulation gives for the case that was measured, beside the measurement."""
+    case = printed("workers")
+    n, workers = case["points"], case["workers"]
+    graph = sum(stage(name, n, workers, 1).seconds for name in STAGES)
+    each = sum(iteration(n, workers, 1).values())
+    rows = [line.strip("| \n").split(" | ") for line in RESULTS.read_text("utf-8").splitlines()]
+    heads = next(row for row in rows if "to the graph" in row)
+    (found,) = (row for row in rows if row[1:3] == [f"{n:,}", str(workers)])
+    measured = [found[heads.index(what)] for what in ("to the graph", "an iteration, s")]
+    print(f"\n| {n:,} points, {workers} workers of one thread | simulated | measured |")
+    print("| --- " * 3 + "|")
+    print(f"| to the graph, s | {graph:.0f} | {measured[0]} |")
+    print(f"| an iteration, s | {each:.3f} | {measured[1]} |")
 
 
 def hours(seconds: float) -> str:

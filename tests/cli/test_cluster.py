@@ -10,6 +10,7 @@ from closeknit.cli import workers
 
 Client = pytest.importorskip("distributed").Client
 psutil = pytest.importorskip("psutil")
+WORKER_ENVIRONMENT = pytest.importorskip("closeknit.distributed.cluster").WORKER_ENVIRONMENT
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,8 @@ def test_what_a_cluster_does_not_do_is_said(tmp_path, in_process, options, sayin
 def test_workers_end_in_the_middle_of_a_task():
     with workers.started(1) as address, Client(address) as client:
         (pid,) = client.run(os.getpid).values()
+        for name, value in WORKER_ENVIRONMENT.items():  # Dask has an opinion of its own
+            assert set(client.run(os.getenv, name).values()) == {value}
         worker = psutil.Process(pid)
         task = client.submit(time.sleep, 1000)
         while not any(client.processing().values()):

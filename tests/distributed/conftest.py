@@ -6,6 +6,15 @@ import pytest
 
 distributed = pytest.importorskip("distributed")
 
+import dask  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _workers_are_replaced_however_often():
+    """Dask gives up a worker that is being replaced 15 seconds after it was lost once before."""
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}):
+        yield
+
 
 def local_cluster(n_workers, *, processes=True, **options):
     return distributed.LocalCluster(
@@ -61,7 +70,8 @@ class Killer:
             self.kill(f"iteration {event.done}")
 
     def kill(self, what):
-        self.client.wait_for_workers(2)  # the one that was killed before has been replaced
+        # The one that was killed before has been replaced.
+        self.client.wait_for_workers(2, timeout=300)
         victims = self.client.run(os.getpid)
         os.kill(min(victims.values()), signal.SIGKILL)
         self.killed.append(what)

@@ -97,7 +97,7 @@ def test_a_full_disk_is_told(inside, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     X = da.from_array(np.random.default_rng(0).normal(size=(40, 3)), chunks=(10, 3))
-    monkeypatch.setattr(np, "save", full)
+    monkeypatch.setattr(np.lib.format, "write_array_header_1_0", full)
     with pytest.raises(
         CloseknitError, match=r"block \d: cannot write .*No space left.*free some space"
     ):

@@ -63,7 +63,7 @@ def test_a_worker_that_joins_late_is_used(cluster_of, points, undisturbed):
         def join(event):
             if event.stage == "optimisation" and event.done == 3:
                 cluster.scale(2)
-                client.wait_for_workers(2)
+                client.wait_for_workers(2, timeout=300)
 
             if event.stage == "optimisation" and event.done == 25:
                 held.update(client.has_what())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -28,6 +29,8 @@ def client(address: str | None, n_workers: int | None) -> Iterator[None]:
     from closeknit.io.extras import require
 
     dask = require("distributed", "distributed", "fits on a cluster need dask.distributed")
+    # Where tasks of Dask's client that a signal has ended would be reported, with tracebacks.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     with nullcontext(address) if n_workers is None else workers.started(n_workers) as scheduler:
         try:
             connected = dask.Client(scheduler, timeout=10)

@@ -27,6 +27,8 @@ def started(n_workers: int) -> Iterator[str]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            # Whatever is killed in the middle leaves its files in the folder.
+            env={**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder)},
             start_new_session=True,  # Ctrl-C in a terminal is for the command alone
         )
         try:
@@ -46,8 +48,20 @@ def started(n_workers: int) -> Iterator[str]:
 
 def _serve(n_workers: int, folder: str) -> None:
     """Keep workers until whoever asked for them is gone."""
+    import dask
     from distributed import LocalCluster
 
+    from closeknit.distributed.cluster import WORKER_ENVIRONMENT
+
+    os.environ.update(WORKER_ENVIRONMENT)  # Dask may have left its own in our parent's
+    dask.config.set(
+        {
+            "temporary-directory": folder,  # the scheduler's, too
+            # So long after a worker is lost, Dask looks whether it is there, and gives it up if it
+            # is not, although it may have been replaced, lost again and about to be replaced.
+            "distributed.deploy.lost-worker-timeout": "1 day",
+        }
+    )
     with LocalCluster(
         n_workers=n_workers,
         threads_per_worker=1,

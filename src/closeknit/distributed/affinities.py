@@ -43,8 +43,8 @@ class EntropicAffinities(affinities.EntropicAffinities):
         As in :class:`closeknit.EntropicAffinities`.
     target_recall : float, default=0.99
         Share of true neighbours to be found.
-    cell_size : int, default=65536
-        Rows that a task searches for, about and at most.
+    cell_size : int, default=131072
+        Rows that a task searches for, about; fewer if they have many features.
     folder : str, path or None, default=None
         Where the arrays are kept, seen by all workers; None is a temporary folder, which is removed
         when this estimator and its arrays are gone.
@@ -75,7 +75,7 @@ class EntropicAffinities(affinities.EntropicAffinities):
     """
 
     target_recall: float = 0.99
-    cell_size: int = 2**16
+    cell_size: int = 2**17
     folder: Any = None
     resume: bool = False
 

@@ -23,6 +23,8 @@ _ROUNDS = 20
 #: that several workers search, if they have so many rows.
 _MOST_CELLS = 4096
 _FEW, _LEAST = 4, 2**13
+#: Features of all rows of a cell, which workers hold several times, at most.
+_NUMBERS = 2**26
 #: Up to here a cell is searched exactly: samples that calibrate an approximate search cost as much.
 _EXACT_ROWS, _EXACT_FEATURES = 4096, 12
 
@@ -106,6 +108,7 @@ def find_centers(blocks: Blocks, cell_size: int, n_neighbors: int, seed: int) ->
     from sklearn.cluster import KMeans
 
     n, fewest = blocks.n_samples, 4 * (n_neighbors + 1)
+    cell_size = min(cell_size, _NUMBERS // blocks.n_features)
     n_cells = max(-(-n // max(cell_size, fewest, n // _MOST_CELLS)), min(_FEW, n // _LEAST))
     per_cell = min(max(_LEAST_PER_CELL, _SAMPLED // n_cells), _MOST_PER_CELL)
     rows = blocks.sample(min(n, per_cell * n_cells), seed)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closeknit._arrays import Array, Integers
-from closeknit._threads import chunks, single_threaded_blas
 from closeknit.distributed.blocks import Blocks, take_rows
 from closeknit.distributed.cells import Cells
 from closeknit.distributed.cluster import Folder
-from closeknit.neighbors import GEOMETRIES, candidate_distances, nearest_of
+from closeknit.neighbors import GEOMETRIES, ExactIndex, nearest_of
 
 #: Rows whose true neighbours are found by an exact scan, and tasks that scan, at most.
 _ROWS, _TASKS = 500, 256
-#: Candidates beyond the wanted number: products in double precision may swap the nearest.
-_SPARE = 8
 
 
 @dataclass(frozen=True)
@@ -87,34 +82,13 @@ def _scan(
     homes, parts = cells.homes(queries), []
     for block in group:
         points = folder.load(f"{name}-{block}")
-        dtype = np.result_type(points, queries)
-        points = points.astype(dtype, copy=False)
-        near = _candidates(queries, points, min(k + _SPARE, len(points)))
-        sq_distances = candidate_distances(queries.astype(dtype, copy=False), points, near)
-        unique, places = np.unique(near, return_inverse=True)
+        index = ExactIndex(algorithm="scan", n_jobs=1).fit(points)
+        found = index.query(queries, min(k, len(points)))
+        unique, places = np.unique(found.indices, return_inverse=True)
         from_borders = np.concatenate([part for *_, part in cells.borders(points[unique])])
-        borders = from_borders[places.reshape(near.shape), homes[:, None]]
-        parts.append((near + starts[block], sq_distances, borders))
+        borders = from_borders[places.reshape(found.indices.shape), homes[:, None]]
+        parts.append((found.indices + starts[block], found.sq_distances, borders))
     return _nearest(parts, k)
-
-
-def _candidates(queries: NDArray[Any], points: NDArray[Any], k: int) -> Integers:
-    """Return the rows that products say are the nearest to each query."""
-    middle = points.mean(axis=0, dtype=np.float64)
-    at = queries - middle
-    best: Array = np.empty((len(at), 0))
-    near: Integers = np.empty((len(at), 0), dtype=np.intp)
-    for rows in chunks(len(points), 16 * len(at)):
-        others = points[rows] - middle
-        with single_threaded_blas():
-            gaps = np.einsum("ij,ij->i", others, others) - 2.0 * at @ others.T
-        number = np.broadcast_to(np.arange(rows.start, rows.stop), gaps.shape)
-        best, near = np.hstack([best, gaps]), np.hstack([near, number])
-        if best.shape[1] > k:
-            kept = np.argpartition(best, k - 1, axis=1)[:, :k]
-            best = np.take_along_axis(best, kept, axis=1)
-            near = np.take_along_axis(near, kept, axis=1)
-    return near
 
 
 def _nearest(

@@ -30,6 +30,9 @@ from closeknit.progress import log, report
 
 T = TypeVar("T")
 
+#: Environment of worker processes on Linux: that they keep memory which they have used, as other
+#: processes do. Dask has it returned at once, and new memory is slow on virtual machines.
+WORKER_ENVIRONMENT = {"MALLOC_TRIM_THRESHOLD_": str(2**28), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
 #: How often an evaluation is repeated whose positions were lost with their worker.
 _ATTEMPTS = 12
 
@@ -46,8 +49,12 @@ class Folder:
 
     def save(self, name: str, array: NDArray[Any], *, durable: bool = False) -> None:
         """Write an array, which a crash of the machine need not leave behind unless `durable`."""
+        array = np.ascontiguousarray(array)
         with replacing(self.file(name), durable=durable) as file:
-            np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+            # As numpy.save does, which copies everything if the file can be read, too.
+            header = np.lib.format.header_data_from_array_1_0(array)
+            np.lib.format.write_array_header_1_0(file, header)
+            file.write(array.data)
 
     def load(self, name: str, *, mapped: bool = False) -> NDArray[Any]:
         """Read an array, or map it where only some of it is wanted."""

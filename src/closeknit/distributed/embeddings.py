@@ -21,8 +21,8 @@ class TSNE(Nonlinear, embeddings.TSNE):
     ----------
     target_recall : float, default=0.99
         Share of true neighbours to be found, certified by an exact scan for a sample of rows.
-    cell_size : int, default=65536
-        Rows that a task searches for, about and at most.
+    cell_size : int, default=131072
+        Rows that a task searches for, about; fewer if they have many features.
     folder : str, path or None, default=None
         Where the arrays are kept, seen by all workers; None is a temporary folder, which is removed
         when this estimator and its arrays are gone.
@@ -44,8 +44,8 @@ class TSNE(Nonlinear, embeddings.TSNE):
     The neighbours, affinities and their graph are made and kept in shards. During the minimisation
     workers hold the shards and a copy of the positions, and sum the attraction. Meanwhile this
     process sums the repulsion; it holds the positions, a sample of the edges of each point, their
-    factor and the grid, some 600 bytes per point in all. The map is the same to the bit for any
-    number of workers, also if some are lost on the way.
+    factor and the grid, some 1,100 bytes per point at its peak. The map is the same to the bit for
+    any number of workers, also if some are lost on the way.
 
     Not offered: affinities that are given, other metrics than Euclidean and cosine distances,
     ``init`` by diffusion or eigenmaps, and more than three components.

@@ -83,7 +83,7 @@ def find_neighbors(
     *,
     metric: str = "euclidean",
     target_recall: float = 0.99,
-    cell_size: int = 2**16,
+    cell_size: int = 2**17,
     folder: Any = None,
     random_state: Any = None,
     verbose: bool = False,
@@ -99,9 +99,9 @@ def find_neighbors(
     target_recall : float, default=0.99
         Share of true neighbours to be found, certified on a sample of rows; 1 is exact search among
         all rows, which every worker must then be able to hold.
-    cell_size : int, default=65536
-        Rows that a task searches for, about and at most; it searches among two or three times as
-        many.
+    cell_size : int, default=131072
+        Rows that a task searches for, about; fewer if they have many features. It searches among
+        twice as many.
     folder : str, path or None, default=None
         Where the arrays are kept, seen by all workers; None is a temporary folder.
     random_state : int, Generator, RandomState or None, default=None

@@ -39,7 +39,7 @@ class OnCluster(_Base):
     """
 
     target_recall: float = 0.99
-    cell_size: int = 2**16
+    cell_size: int = 2**17
     folder: Any = None
     resume: bool = False
 

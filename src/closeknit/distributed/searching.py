@@ -119,13 +119,14 @@ def _search_cell(
         index = cells.make_index(points, seed)
         found = index.query(queries, min(k + 1, len(numbers)))
         indices, sq_distances = _others(found.indices, found.sq_distances, k, selves)
-        indices = np.where(indices >= 0, numbers[indices], -1)
+        wide = numbers[-1] > np.iinfo(np.int32).max
+        known = np.append(numbers, -1).astype(np.int64 if wide else np.int32)
+        indices = known[indices]  # −1, which stands for none, takes the last of them
     else:
-        indices, sq_distances = np.empty((len(rows), 0), np.int64), np.empty((len(rows), 0))
-    wide = len(numbers) and numbers[-1] > np.iinfo(np.int32).max
+        indices, sq_distances = np.empty((len(rows), 0), np.int32), np.empty((len(rows), 0))
     name = f"{layout[0]}-{cell}"
     folder.save(f"found-rows-{name}", rows)
-    folder.save(f"found-indices-{name}", indices.astype(np.int64 if wide else np.int32))
+    folder.save(f"found-indices-{name}", indices)
     folder.save(f"found-sq_distances-{name}", sq_distances)
 
 
