@@ -1,5 +1,6 @@
 """The command line as its users meet it: a process with arguments, streams and an exit code."""
 
+import gc
 import json
 import signal
 import subprocess
@@ -111,6 +112,7 @@ def in_process(tmp_path, monkeypatch, capsys):
             with pytest.raises(SystemExit) as stop:
                 main()
         finally:  # where a process would end, this one goes on
+            gc.unfreeze()
             for number, handler in before.items():
                 signal.signal(number, handler)
         printed = capsys.readouterr()

@@ -87,6 +87,26 @@ def test_a_failure_leaves_the_old_picture_alone(closeknit, tmp_path, error, code
     assert closeknit.files() == ["digits.png"]
 
 
+INTERRUPT = """
+import signal
+from closeknit.objectives.base import AtLambda
+evaluate = AtLambda.value_and_gradient
+def interrupted(self, X):
+    if {condition}:
+        signal.raise_signal(signal.SIGINT)
+    return evaluate(self, X)
+AtLambda.value_and_gradient = interrupted
+"""
+
+
+@pytest.mark.parametrize("condition", ["True", "self.lam == 1.0"])
+def test_ctrl_c_before_the_first_value_of_a_stage(closeknit, condition):
+    outcome = closeknit("demo", before=INTERRUPT.format(condition=condition))
+    outcome.ends(130, saying="the map so far is in closeknit-demo.png")
+    assert closeknit.files() == ["closeknit-demo.csv", "closeknit-demo.png"]
+    assert "nan" not in outcome.stdout
+
+
 def test_a_missing_plot_extra_is_named(closeknit, without):
     outcome = closeknit("demo", before=without("matplotlib.figure"))
     outcome.fails(1, saying='pip install "closeknit[plot]"')

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from closeknit.cli.errors import reporting_errors
+from closeknit.cli.signals import Terminated
 from closeknit.io import read_table
 
 AT_ITERATION_5 = """
@@ -75,3 +77,30 @@ def test_a_signal_from_outside(closeknit, flowers, tmp_path):
     assert process.returncode == 130, stderr
     assert "interrupted after 5 iterations" in stderr
     assert read_table(tmp_path / "flowers-tsne.csv").X.shape == (150, 2)
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "line"),
+    [
+        (KeyboardInterrupt, 130, "closeknit: interrupted\n"),
+        (Terminated, 143, "closeknit: terminated\n"),
+    ],
+)
+def test_errors_that_libraries_make_of_signals_are_signals(capsys, raised, code, line):
+    """NumPy raises a ValueError where a signal finds it reading the format of a buffer."""
+
+    def run():
+        raise ValueError("not a valid buffer format string") from raised()
+
+    with pytest.raises(SystemExit) as ended:
+        reporting_errors(run)
+    assert ended.value.code == code
+    assert capsys.readouterr().err == line
+
+
+def test_bugs_keep_their_tracebacks():
+    def run():
+        raise KeyError("a bug")
+
+    with pytest.raises(KeyError, match="a bug"):
+        reporting_errors(run)

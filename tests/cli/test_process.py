@@ -45,12 +45,12 @@ def read(*args, **options):
         __import__("time").sleep(0.1)  # which the signal ends
 closeknit.io.readers.read_table = closeknit.io.read_table = read
 """
-#: Ctrl-C in the import of a module whose importer goes on whatever happens.
-IN_AN_IMPORT = """
+#: The import of a module whose importer goes on whatever happens.
+SWALLOWING = """
 import sys
 sys.path.insert(0, ".")
 with open("interrupted.py", "w") as file:
-    file.write("import signal; signal.raise_signal(signal.SIGINT); done = True")
+    file.write({module!r})
 class Finder:
     def find_spec(self, name, path=None, target=None):
         if name == "closeknit.embeddings":
@@ -59,9 +59,15 @@ class Finder:
                 import interrupted
             except BaseException:
                 pass
-            assert interrupted.done
+            {after}
 sys.meta_path.insert(0, Finder())
 """
+INTERRUPT = "import signal, time; signal.raise_signal(signal.SIGINT)\n"
+#: Ctrl-C in such an import, which is put off until it ends; and in one that takes longer than that.
+IN_AN_IMPORT = SWALLOWING.format(module=INTERRUPT + "done = True", after="assert interrupted.done")
+IN_A_LONG_IMPORT = SWALLOWING.format(
+    module=INTERRUPT + "for _ in range(300): time.sleep(0.01)", after="pass"
+)
 ENDS = {"SIGINT": (130, "closeknit: interrupted\n"), "SIGTERM": (143, "closeknit: terminated\n")}
 
 
@@ -150,8 +156,9 @@ def test_a_signal_in_a_destructor_is_not_lost(closeknit, flowers, name):
     assert (outcome.code, outcome.stderr) == ENDS[name]
 
 
-def test_a_signal_in_an_import_is_not_lost(closeknit, flowers):
-    outcome = closeknit("embed", flowers, before=IN_AN_IMPORT)
+@pytest.mark.parametrize("before", [IN_AN_IMPORT, IN_A_LONG_IMPORT], ids=["short", "long"])
+def test_a_signal_in_an_import_is_not_lost(closeknit, flowers, before):
+    outcome = closeknit("embed", flowers, before=before)
     assert (outcome.code, outcome.stderr) == ENDS["SIGINT"]
 
 

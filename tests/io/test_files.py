@@ -168,3 +168,27 @@ def test_failures_of_reading_say_what_to_do(error, saying, failure):
     assert "\n" not in str(caught.value)
     assert isinstance(caught.value, CloseknitError)
     assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_a_block_that_never_ends_leaves_nothing_behind(tmp_path, forked):
+    """As where a signal comes between a block and its end, and no cycles are looked for."""
+    if forked and not hasattr(os, "fork"):
+        pytest.skip("this system does not fork")
+    script = f"""
+import gc, os, sys
+from closeknit.io.files import replacing
+block = replacing({str(tmp_path / "numbers.txt")!r})
+block.__enter__().write(b"1 2")
+cycle = [block]
+cycle.append(cycle)
+gc.freeze()
+del block, cycle
+if {forked} and os.fork() == 0:
+    sys.exit()  # a child that ends leaves its parent's file alone
+if {forked}:
+    os.wait()
+assert len(os.listdir({str(tmp_path)!r})) == 1
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert list(tmp_path.iterdir()) == []

@@ -99,8 +99,9 @@ def _draw(model: Any, digits: NDArray[Any]) -> Figure:
     bandwidths.spines[:].set_visible(False)
     bandwidths.set_title(f"bandwidth σ at perplexity {model.perplexity:g}")
     # The last stage, after early exaggeration; the objective is KL(P‖Q) plus the entropy of P.
-    constant = model.objective_ - model.kl_divergence_
-    plot_history(model.path_.results[-1], ax=curve, above=constant)
+    last = model.path_.results[-1]
+    if len(last.history):  # not interrupted before the first evaluation
+        plot_history(last, ax=curve, above=model.objective_ - model.kl_divergence_)
     curve.set(title="learning curve after early exaggeration", ylabel="KL(P‖Q)")
     return figure
 

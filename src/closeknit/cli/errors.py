@@ -81,25 +81,34 @@ def reporting_errors(run: Callable[[], Any]) -> None:
             signals.state.heeded = False
     except CommandError as error:
         _exit(str(error), error.exit_code)
-    except (CloseknitError, ValueError) as error:
+    except BaseException as error:
+        # First, because NumPy and others make errors of their own of an exception that is a signal.
+        cause = signals.signal_behind(error)
+        if cause is not None:
+            terminated = cause is signals.Terminated
+            _exit(*(("terminated", 143) if terminated else ("interrupted", Interrupted.exit_code)))
+        advice = _advice(error)
+        if advice is None:
+            raise
+        _exit(advice)
+
+
+def _advice(error: BaseException) -> str | None:
+    """What a user can do, or None where it is a bug."""
+    if isinstance(error, CloseknitError | ValueError):
         # How the library refuses files, parameters and data; its messages say what to do.
-        _exit(in_options(str(error)))
-    except MemoryError:
-        _exit(
+        return in_options(str(error))
+    if isinstance(error, MemoryError):
+        return (
             "there is not enough memory; use fewer neighbours (--n-neighbors, or a lower "
             "--perplexity) or fewer rows"
         )
-    except OSError as error:
-        _discard_stdout()
-        if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
-            raise SystemExit(CommandError.exit_code) from None
-        _exit(f"cannot write the output: {error.strerror or error}")
-    except BaseException as error:
-        cause = signals.signal_behind(error)
-        if cause is None:
-            raise
-        terminated = cause is signals.Terminated
-        _exit(*(("terminated", 143) if terminated else ("interrupted", Interrupted.exit_code)))
+    if not isinstance(error, OSError):
+        return None
+    _discard_stdout()
+    if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
+        raise SystemExit(CommandError.exit_code) from None
+    return f"cannot write the output: {error.strerror or error}"
 
 
 def in_options(message: str) -> str:

@@ -16,7 +16,9 @@ from types import FrameType
 from typing import Any
 
 #: Seconds until a signal that came at a bad moment is sent again, and how long imports may last.
-_PAUSE, _PATIENCE = 0.01, 1.0
+_PAUSE, _PATIENCE = 0.01, 0.5
+#: Seconds in which an exception has left an import that does not swallow it.
+_LEFT = 0.3
 
 
 class Terminated(BaseException):
@@ -34,10 +36,13 @@ class _State:
         Whether signals are raised as exceptions, because somebody is there to report them.
     put_off : float or None
         When a signal first came during an import that has not ended yet.
+    again : bool
+        Whether the next signal is one that was sent again.
     """
 
     heeded = False
     put_off: float | None = None
+    again = False
 
 
 state = _State()
@@ -52,7 +57,10 @@ def watch_signals() -> None:
 
 
 def _handle(number: int, frame: FrameType | None) -> None:
+    again, state.again = state.again, False
     if not state.heeded:
+        if again:  # it has been heeded in the meantime
+            return
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
     if _is_importing(frame):
@@ -60,6 +68,7 @@ def _handle(number: int, frame: FrameType | None) -> None:
         if time.monotonic() - state.put_off < _PATIENCE:
             _send_again(number)
             return
+        _send_again(number, _LEFT)
     state.put_off = None
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
@@ -73,9 +82,10 @@ def _is_importing(frame: FrameType | None) -> bool:
     return False
 
 
-def _send_again(number: int) -> None:
+def _send_again(number: int, pause: float = _PAUSE) -> None:
     def send() -> None:
-        time.sleep(_PAUSE)
+        time.sleep(pause)
+        state.again = True
         signal.raise_signal(number)
 
     # Not by `threading`, whose locks the main thread may hold just now.

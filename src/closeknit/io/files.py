@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import bz2
 import errno
 import gzip
@@ -10,7 +11,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZipFile
@@ -44,6 +45,21 @@ _READING_ADVICE = {
     errno.EPERM: "you may not read it; change its permissions",
     errno.ELOOP: "it is a link that leads back to itself; check the path",
 }
+
+
+#: Files that are being written, and by which process. A signal at the very end of a block comes
+#: before the block's own end, which then does not take place.
+_unfinished: dict[Path, int] = {}
+
+
+def _remove_unfinished() -> None:
+    for path, process in _unfinished.items():
+        if process == os.getpid():  # not a forked child, whose parent goes on writing
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+atexit.register(_remove_unfinished)
 
 
 @contextmanager
@@ -97,6 +113,7 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         # A name of its own for every call: other processes and threads may write to `path`, too.
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+        _unfinished[temporary] = os.getpid()
         try:
             # Open for reading, too: NumPy then writes through `file`, while its own way of writing
             # does not see that a disk is full.
@@ -110,6 +127,7 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+            _unfinished.pop(temporary, None)
     except CloseknitError:
         raise  # from the block, and says already what to do
     except OSError as error:
