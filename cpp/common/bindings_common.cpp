@@ -73,15 +73,6 @@ void ReleasedInterpreter::check_signals() {
   if (!goes_on) throw nb::python_error();
 }
 
-nb::object attribute_or_none(nb::handle object, const char* name) {
-  WaitForEnd guard;
-  PyObject* value = PyObject_GetAttrString(object.ptr(), name);
-  guard.unwinding = false;
-  if (value) return nb::steal(value);
-  PyErr_Clear();
-  return nb::none();
-}
-
 Work::Work(int n_jobs) : pool(checked(n_jobs), [this] { released_.check_signals(); }) {}
 
 }  // namespace closeknit

@@ -92,9 +92,6 @@ bool is_permutation(const std::int64_t* order, std::int64_t n);
 using KernelCode = std::tuple<int, double, double>;
 Kernel make_kernel(const KernelCode& code);
 
-// An attribute, which may be computed in Python; None if there is none.
-nb::object attribute_or_none(nb::handle object, const char* name);
-
 // The interpreter, given to other threads for as long as this lives.
 class ReleasedInterpreter {
  public:

@@ -5,7 +5,7 @@ namespace {
 
 AnyArray array_of(nb::handle matrix, const char* name) {
   AnyArray array;
-  const nb::object given = attribute_or_none(matrix, name);
+  const nb::object given = nb::getattr(matrix, name, nb::none());
   if (!nb::try_cast(given, array, false) || array.ndim() != 1)
     throw nb::type_error("a graph needs the contiguous arrays indptr, indices and data of CSR");
   return array;
@@ -24,7 +24,7 @@ Graph::Graph(nb::object matrix)
       indices_(array_of(matrix, "indices")),
       values_(array_of(matrix, "data")) {
   std::tuple<std::int64_t, std::int64_t> shape;
-  if (!nb::try_cast(attribute_or_none(matrix, "shape"), shape))
+  if (!nb::try_cast(nb::getattr(matrix, "shape", nb::none()), shape))
     throw nb::type_error("a graph needs a shape of two numbers");
   std::tie(n_rows_, n_columns_) = shape;
   const bool narrow = holds<std::int32_t>(indices_), wide = holds<std::int64_t>(indices_);
