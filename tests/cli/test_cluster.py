@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from closeknit.cli import workers
+from closeknit.cli import blocks, workers
 
 Client = pytest.importorskip("distributed").Client
 psutil = pytest.importorskip("psutil")
@@ -40,6 +40,29 @@ def test_workers_end_in_the_middle_of_a_task():
     with suppress(psutil.NoSuchProcess):
         while worker.status() != psutil.STATUS_ZOMBIE:  # which the system has to collect
             time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_ctrl_c_does_not_wait_for_a_scheduler_that_does_not_answer(monkeypatch):
+    """Dask would wait for it for seconds, up to twenty."""
+    waits, close = [], Client.close
+
+    def spy(self, **options):
+        waits.append(options.get("timeout"))
+        close(self, **options)
+
+    monkeypatch.setattr(Client, "close", spy)
+
+    def fit():
+        with blocks.client(None, 1):
+            for process in psutil.Process().children(recursive=True):
+                process.suspend()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit()
+    assert len(waits) == 1
+    assert waits[0] < 1.0
 
 
 def test_workers_that_do_not_start_are_said(tmp_path, in_process, monkeypatch):

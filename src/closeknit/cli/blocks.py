@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from closeknit.cli import outputs as out
-from closeknit.cli import workers
+from closeknit.cli import signals, workers
 from closeknit.cli.data import DataCommand
 from closeknit.cli.errors import CommandError, UsageError
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: What is read in blocks, as folders are.
 _ENDINGS = (".parquet", ".npy")
+#: Seconds in which a scheduler may answer that it has let us go, if a signal ends the command.
+_FAREWELL = 0.2
 
 
 @contextmanager
@@ -38,8 +40,14 @@ def client(address: str | None, n_workers: int | None) -> Iterator[None]:
             raise CommandError(
                 f"there is no Dask scheduler at {scheduler}; check the address ({error})"
             ) from None
-        with connected:
+        try:
             yield
+        except BaseException as error:
+            signalled = signals.signal_behind(error) is not None
+            with suppress(TimeoutError):  # of a scheduler that is busy, or stopped
+                connected.close(**({"timeout": _FAREWELL} if signalled else {}))
+            raise
+        connected.close()
 
 
 def read(command: DataCommand) -> Table | None:
