@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from closeknit.neighbors import ExactIndex, Neighbors, PrecomputedIndex, find_neighbors, make_index
+from closeknit.neighbors import (
+    ExactIndex,
+    Neighbors,
+    PrecomputedIndex,
+    find_neighbors,
+    make_index,
+    search,
+)
 
 
 @pytest.mark.parametrize("method", ["exact", "approximate"])
@@ -130,3 +137,25 @@ def test_verbose_shows_what_is_done(capsys):
     err = capsys.readouterr().err
     assert "neighbors='auto' means 'exact'" in err
     assert "coordinates" in err
+
+
+@pytest.mark.parametrize(
+    ("shape", "method"),
+    [
+        ((20_000, 50), "exact"),
+        ((20_001, 13), "approximate"),
+        ((100_000, 12), "exact"),
+        ((100_001, 5), "approximate"),
+        ((1_000_000, 4), "exact"),
+    ],
+)
+def test_which_search_is_chosen(monkeypatch, shape, method):
+    chosen = []
+
+    class Index:
+        def fit(self, X):
+            return self
+
+    monkeypatch.setattr(search, "make_index", lambda *how, **_: chosen.append(how) or Index())
+    search.fit_index(np.broadcast_to(0.0, shape))
+    assert chosen == [("euclidean", method)]
