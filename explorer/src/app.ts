@@ -23,6 +23,8 @@ export class App {
   private selecting: Selecting;
   private tip = h("div", { className: "ck-card ck-tip", hidden: true });
   private state: Header | null = null;
+  /** Parameters that were set and not yet taken over: until then the session's are older. */
+  private unanswered: Record<string, unknown> | null = null;
   private colors: Colors;
   private theme = new Theme((name) => this.showTheme(name));
   private busy = h("div", { className: "ck-busy", hidden: true });
@@ -82,6 +84,7 @@ export class App {
     const before = this.state;
     this.state = state;
     this.panel.show(state);
+    if (!this.unanswered) this.panel.showParameters(state);
     this.element.dataset.stage = state.stage;
     showBusy(this.busy, state);
     if (before?.level !== state.level) {
@@ -149,7 +152,10 @@ export class App {
       restart: does("restart"),
       undo: does("undo"),
       redo: does("redo"),
-      set: (parameters, done) => this.set({ parameters, done }),
+      set: (parameters, done) => {
+        this.unanswered = { ...this.unanswered, ...parameters };
+        this.set({ parameters: this.unanswered, done });
+      },
       drag: (perplexity) => this.drag(perplexity),
       color: (by) => this.colors.set(by),
       mode: (mode) => this.setMode(mode),
@@ -170,6 +176,10 @@ export class App {
 
   private set = latest(async (change: { parameters: Record<string, unknown>; done: boolean }) => {
     await this.quietly(() => this.client.ask("set", change));
+    if (this.unanswered === change.parameters) {
+      this.unanswered = null;
+      if (this.state) this.panel.showParameters(this.state);
+    }
     if (!change.done) await new Promise((resolve) => setTimeout(resolve, 80));
   });
 

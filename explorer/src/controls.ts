@@ -13,8 +13,6 @@ export interface Slider {
 }
 
 const STEPS = 200; // so that a key changes a perplexity by 2 %
-/** Milliseconds in which what the session says is older than what keys have set. */
-const SETTLING = 500;
 
 /** A slider on a logarithmic scale, with its value as text beside it. */
 export function slider(
@@ -41,10 +39,8 @@ export function slider(
     output.textContent = form(given);
     input.setAttribute("aria-valuetext", form(given));
   };
-  let touched = -Infinity;
   let exact: number | null = null; // what was set, of which the slider shows the nearest step
   input.addEventListener("input", () => {
-    touched = performance.now();
     exact = null;
     tell();
     moved(value(), false);
@@ -61,8 +57,7 @@ export function slider(
     ),
     input,
     set(given) {
-      const touching = input.matches(":active") || performance.now() - touched < SETTLING;
-      if (document.activeElement === input && touching) return;
+      if (input.matches(":active")) return; // it is being dragged
       input.value = String(Math.round((STEPS * Math.log(given / low)) / Math.log(high / low)));
       exact = given;
       tell(given);

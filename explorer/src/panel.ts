@@ -164,16 +164,8 @@ export class Panel {
   // What is shown -------------------------------------------------------------------------------
 
   show(state: Header): void {
-    const { parameters, playing } = state;
+    const { playing } = state;
     this.title.textContent = this.title.title = state.title || "closeknit explorer";
-    const { perplexity, lam, dof } = this.sliders;
-    perplexity.range(Math.min(2, state.max_perplexity / 2), state.max_perplexity);
-    if (this.sigma.at !== parameters.perplexity && !perplexity.input.matches(":focus")) this.sigma.text = "";
-    perplexity.set(parameters.perplexity);
-    lam.set(1 / parameters.lam);
-    dof.set(parameters.dof);
-    dof.input.disabled = parameters.model !== "tsne";
-    this.model.input.value = parameters.model;
     const { play, undo, redo, embed, leave, clear, invert, pin } = this.buttons;
     play.querySelector(".ck-text")!.textContent = playing ? "Pause" : "Play";
     play.querySelector(".ck-icon")!.replaceWith(icon(playing ? "pause" : "play"));
@@ -185,6 +177,17 @@ export class Panel {
     pin.textContent = state.pinned ? "Unpin" : "Pin this map";
     this.say(statusOf(state), state.stage === "failed");
     this.showColumns(state);
+  }
+
+  showParameters({ parameters, max_perplexity }: Header): void {
+    const { perplexity, lam, dof } = this.sliders;
+    perplexity.range(Math.min(2, max_perplexity / 2), max_perplexity);
+    if (this.sigma.at !== parameters.perplexity && !perplexity.input.matches(":focus")) this.sigma.text = "";
+    perplexity.set(parameters.perplexity);
+    lam.set(1 / parameters.lam);
+    dof.set(parameters.dof);
+    dof.input.disabled = parameters.model !== "tsne";
+    this.model.input.value = parameters.model;
   }
 
   private showColumns(state: Header): void {
