@@ -57,9 +57,9 @@ NETWORK, DISK = 1.25e9, 5e8
 THREADS, PART, CELL, ITERATIONS = 8, 2**17, 2**17, 500
 #: Most points whose positions go whole to every worker.
 WHOLE = 10_000_000
-#: Bytes per point: positions, forces that come back, the graph (130 edges), the root's arrays (what
-#: its peak grew by from 200,000 points to a million, without the data).
-POSITION, BACK, GRAPH, ROOT = 8, 8, 8 * 130, 1100
+#: Bytes per point: positions, forces that come back, numbers of points, the graph (130 edges), the
+#: root's arrays (what its peak grew by from 200,000 points to a million, without the data).
+POSITION, BACK, NUMBER, GRAPH, ROOT = 8, 8, 4, 8 * 130, 1100
 #: Bytes per point that stages write to the folder and read again.
 FILES = {
     "neighbours": 90 * 12 + 3 * 200,
@@ -123,18 +123,27 @@ def touched(tasks: int) -> np.ndarray:
     return np.array(found)
 
 
-def positions(n: float, workers: int, tasks: int) -> tuple[float, float]:
-    """Positions that the root sends in an iteration, and that a worker holds at most, in points.
+@dataclass(frozen=True)
+class Positions:
+    """How many positions are sent and held, in points."""
+
+    sent: float  #: one after the other, in an iteration
+    in_worker: float  #: at most
+    in_root: float  #: at most, besides those of all points
+
+
+def positions(n: float, workers: int, threads: int = THREADS) -> Positions:
+    """Positions that workers need.
 
     If all go to every worker, those that have them pass them on, and the last has them after as
     many times as it takes for one. Otherwise each task's go to some worker, which passes them on.
     """
     if n <= WHOLE:
-        return max(1, workers.bit_length()) * n, n
+        return Positions(max(1, workers.bit_length()) * n, n, 0.0)
     stages = [length for _, length in SpectralMomentum.exaggeration]
-    shares, lengths = touched(tasks), [*stages, ITERATIONS - sum(stages)]
-    mean = float(np.average(shares, weights=lengths))
-    return mean * (1 + 1 / workers) * n, max(shares) * n / workers
+    shares = touched(n_tasks(n, workers * threads))
+    mean = float(np.average(shares, weights=[*stages, ITERATIONS - sum(stages)]))
+    return Positions(mean * (1 + 1 / workers) * n, max(shares) * n / workers, max(shares) * n)
 
 
 def iteration(n: float, workers: int, threads: int = THREADS) -> dict[str, float]:
@@ -147,7 +156,7 @@ def iteration(n: float, workers: int, threads: int = THREADS) -> dict[str, float
     work = schedule(tasks, MEASURED["attraction"] * n / tasks, workers * threads)
     return {
         "step": (MEASURED["step"] + MEASURED["factor"] * factors(ITERATIONS) / ITERATIONS) * n,
-        "out": positions(n, workers, tasks)[0] * POSITION / NETWORK,
+        "out": positions(n, workers, threads).sent * POSITION / NETWORK,
         "work": max(work, MEASURED["repulsion"] * n),
         "back": BACK * n / NETWORK,
     }
@@ -167,12 +176,13 @@ def main() -> None:
             longest = max(found, key=lambda name: found[name].seconds)
             parts = iteration(n, workers)
             each = sum(parts.values())
-            held = positions(n, workers, n_tasks(n, workers * THREADS))[1]
-            memory = (GRAPH * n / workers + 3 * POSITION * held) / 1e9
+            held = positions(n, workers)
+            memory = (GRAPH * n / workers + 3 * POSITION * held.in_worker) / 1e9
+            root = (ROOT * n + (POSITION + NUMBER) * held.in_root) / 1e9
             print(
                 f"| {n:,.0f} | {workers} | {hours(graph)} | {longest} ({found[longest].by}) | "
                 f"{each:.3g} s | {', '.join(f'{part:.2g}' for part in parts.values())} | "
-                f"{hours(ITERATIONS * each)} | {memory:.3g} GB | {ROOT * n / 1e9:.3g} GB |"
+                f"{hours(ITERATIONS * each)} | {memory:.3g} GB | {root:.3g} GB |"
             )
     compare()
 
