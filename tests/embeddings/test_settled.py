@@ -148,11 +148,17 @@ def test_it_stops_when_both_have_settled_and_not_before():
     assert stops_at(rule, np.ones(400), constant, maps) == (75, StopReason.TOL)
 
 
-def test_a_rising_objective_does_not_keep_it_from_stopping():
+def test_an_objective_that_hardly_rises_does_not_keep_it_from_stopping():
     """Momentum goes uphill at times; what counts is that nothing is gained any more."""
     maps = Improving()
-    values = 5.0 + 0.01 * np.arange(400)
+    values = 5.0 + 0.0004 * np.arange(400)
     assert stops_at(MapSettled(maps.weights), np.ones(400), values, maps) == (75, StopReason.TOL)
+
+
+def test_a_map_that_swings_has_not_settled():
+    maps, iterations = Improving(), np.arange(400)
+    values = 5.0 + 0.01 * np.minimum(iterations, 110)
+    assert stops_at(MapSettled(maps.weights), np.ones(400), values, maps) == (150, StopReason.TOL)
 
 
 def test_the_parameters_count():

@@ -35,9 +35,11 @@ class Status(IntEnum):
 
 _WHY = {
     Status.TIES: "{n} with as many neighbours tied at the smallest distance as the perplexity, or "
-    "more (uniform over the ties, sigma = 0)",
-    Status.CONSTANT: "{n} whose distances are all equal (uniform, sigma = inf)",
-    Status.TOO_FEW: "{n} with no more neighbours than the perplexity (uniform, sigma = inf)",
+    "more (uniform over the ties, sigma = 0; remove copies of points, or raise the perplexity)",
+    Status.CONSTANT: "{n} whose distances are all equal (uniform, sigma = inf; remove copies of "
+    "points, or raise n_neighbors)",
+    Status.TOO_FEW: "{n} with no more neighbours than the perplexity (uniform, sigma = inf; lower "
+    "the perplexity, or raise n_neighbors)",
     Status.STALLED: "{n} for which tol was not reached",
     Status.HEAVY_TAIL: "{n} on which the kernel falls too slowly for so low a perplexity (its "
     "limit, sigma = 0)",

@@ -27,8 +27,9 @@ class MapSettled(Stop):
 
     Every `every` iterations the share of strongest neighbours that are nearest on the map is
     measured on a sample of points. The map is finished when over two such intervals that share has
-    grown by no more than `growth` of itself, and over the last interval the objective has fallen by
-    no more than `tol` per iteration of what it is above `floor`.
+    grown by no more than `growth` of itself, and over the last interval the objective has changed
+    by no more than `tol` per iteration of what it is above `floor`. Momentum may go uphill for a
+    while; a map whose objective rises faster than that swings, and is not finished.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class MapSettled(Stop):
                 return None
             self.measured.append((state.iteration, self.neighbors_kept(state.X)))
             before, now = values[-1 - self.every], values[-1]
-            still = before - now <= self.tol * self.every * max(abs(before), abs(now))
+            still = abs(now - before) <= self.tol * self.every * max(abs(before), abs(now))
             return StopReason.TOL if still and self.has_settled() else None
 
         return reached

@@ -82,7 +82,7 @@ class TSNE(NormalizedEmbedding):
         below which it has; ``"auto"`` is 1e-6 where there is a line search. With momentum, plain or
         spectral, ``"auto"`` asks for a finished map: over 50 iterations the share of neighbours
         that it keeps has grown by no more than 0.3 % of itself, and over the last 25 the divergence
-        has fallen by no more than 2.4e-4 (momentum) or 6e-4 (spectral momentum) of itself per
+        has changed by no more than 2.4e-4 (momentum) or 6e-4 (spectral momentum) of itself per
         iteration, or 0.15 of that where all pairs are summed; see
         :class:`~closeknit.embeddings.MapSettled`.
     time_limit : float or None, default=None
