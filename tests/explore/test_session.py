@@ -314,7 +314,7 @@ def test_a_session_is_saved_and_opened(running, digits, tmp_path):
     np.testing.assert_array_equal(again.images, running.images)
     again.leave_selection()
     np.testing.assert_array_equal(again.engine.positions, running.levels[0].engine.positions)
-    assert again.engine.trail == running.levels[0].engine.trail
+    assert again.engine.phases == running.levels[0].engine.phases
     with Channel(again, lambda header, payload: None):
         count = again.engine.frame.iteration
         again.engine.step(2)

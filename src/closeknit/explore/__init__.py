@@ -4,7 +4,7 @@
 
     explore(X, labels)          a page in a script, a widget in a notebook
       └─ Session                points, selection, labels, undo (session.py, columns.py)
-           └─ Engine            parameters in, frames out, in a thread (engine.py, leg.py, trust.py)
+           └─ Engine            parameters in, frames out, in a thread (engine.py, phase.py)
                 └─ Builder      from parameters to what is minimised (building.py)
       └─ Channel                one viewer: requests and frames (requests.py, frames.py)
            ├─ serve(session)    … over a websocket of this machine (server.py, security.py)

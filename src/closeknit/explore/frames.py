@@ -1,4 +1,4 @@
-"""Frames: maps on their way to a viewer, and messages as bytes."""
+"""Frames, the maps that are sent to a viewer, and messages as bytes."""
 
 from __future__ import annotations
 
