@@ -55,7 +55,7 @@ class Cluster(AffinityCommand, DataCommand):
         from closeknit.graphs import symmetrize
         from closeknit.io.writers import MAPS
 
-        check_number(self.method, self.clusters, "--clusters")
+        check_n_clusters(self.method, self.clusters, "--clusters")
         target = self.output or out.name_after(self.path, "clusters", ".csv")
         out.check_outputs([self.path], [(target, MAPS), (self.plot, None), (self.save_model, None)])
         if self.plot is not None:
@@ -133,7 +133,7 @@ class Cluster(AffinityCommand, DataCommand):
                 )
             del keywords["metric"]
             return MeanShift(self.single_perplexity("mean shift"), **keywords)
-        assert self.clusters is not None  # check_number has seen to it
+        assert self.clusters is not None  # check_n_clusters has seen to it
         affinity = "precomputed" if given else EntropicAffinities(self.perplexities, **keywords)
         return SpectralClustering(
             self.clusters,
@@ -174,7 +174,7 @@ def cluster_facts(labels: Any, what: str) -> list[Fact]:
     ]
 
 
-def check_number(method: Clustering, count: int | None, flag: str) -> None:
+def check_n_clusters(method: Clustering, count: int | None, flag: str) -> None:
     """Raise an error if a number of clusters is missing, or of no use.
 
     Parameters
@@ -186,7 +186,7 @@ def check_number(method: Clustering, count: int | None, flag: str) -> None:
 
     Examples
     --------
-    >>> check_number(Clustering.spectral, 5, "--clusters")
+    >>> check_n_clusters(Clustering.spectral, 5, "--clusters")
     """
     if method is Clustering.spectral and count is None:
         raise UsageError(

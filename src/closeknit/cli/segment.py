@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from closeknit.cli import outputs as out
-from closeknit.cli.cluster import WORK, Clustering, check_number, cluster_facts, cluster_options
+from closeknit.cli.cluster import WORK, Clustering, check_n_clusters, cluster_facts, cluster_options
 from closeknit.cli.command import Fact, argument, option
 from closeknit.cli.data import read_image
 from closeknit.cli.errors import Interrupted
@@ -44,7 +44,7 @@ class Segment(PerplexityCommand):
         """See `Command`."""
         from closeknit.apps import segment_image
 
-        check_number(self.method, self.segments, "--segments")
+        check_n_clusters(self.method, self.segments, "--segments")
         K = self.single_perplexity("segment")
         target = self.output or out.name_after(self.path, "segments", ".png")
         out.check_outputs([self.path], [(target, (".png", ".npy")), (self.outlines, (".png",))])

@@ -24,9 +24,10 @@ differences in float64 (``candidates.py``). Whole rows of distances come block b
 
 from closeknit.neighbors.candidates import candidate_distances, nearest_of, nearest_of_all
 from closeknit.neighbors.dense import AllPoints, dense_sq_distances
+from closeknit.neighbors.euclidean import ApproximateIndex, ExactIndex
 from closeknit.neighbors.external import EstimatorIndex
 from closeknit.neighbors.geometry import GEOMETRIES
-from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
+from closeknit.neighbors.index import NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.points import (
     DataInputMixin,
