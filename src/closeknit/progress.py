@@ -55,6 +55,12 @@ class Event:
         Parts of the stage that are done, and their number; 0 if that is not known.
     state : object or None
         More about it: during a minimisation its :class:`~closeknit.minimize.State`.
+
+    Examples
+    --------
+    >>> from closeknit.progress import Event
+    >>> Event("votes", 1, 4)
+    Event(stage='votes', done=1, total=4, state=None)
     """
 
     stage: str
@@ -97,6 +103,13 @@ def report(stage: str, done: int = 0, total: int = 0, state: Any = None) -> None
     done, total : int, default=0
         Parts of the stage; a total of 0 is not known.
     state : object, default=None
+
+    Examples
+    --------
+    >>> from closeknit.progress import listening, report
+    >>> with listening(print):
+    ...     report("votes", 1, 4)
+    Event(stage='votes', done=1, total=4, state=None)
     """
     for listener in _listeners.get():
         listener(Event(stage, done, total, state))
@@ -153,7 +166,15 @@ def interruptible(check: Callable[[], object]) -> Iterator[None]:
 
 
 def poll() -> None:
-    """Let whoever waits end the work: compiled loops do so, and long work in Python may."""
+    """Let whoever waits end the work: compiled loops do so, and long work in Python may.
+
+    Examples
+    --------
+    >>> from closeknit.progress import interruptible, poll
+    >>> with interruptible(lambda: print("still wanted")):
+    ...     poll()
+    still wanted
+    """
     check = _check.get()
     if check is not None:
         check()

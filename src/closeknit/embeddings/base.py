@@ -18,7 +18,15 @@ from closeknit.neighbors import DataInputMixin, check_data
 class BaseEmbedding(
     DataInputMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
 ):
-    """`fit_transform`, `transform`, and what scikit-learn and `closeknit.io` want to know."""
+    """`fit_transform`, `transform`, and what scikit-learn and `closeknit.io` want to know.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from closeknit.embeddings import BaseEmbedding
+    >>> isinstance(ck.LaplacianEigenmaps(), BaseEmbedding)
+    True
+    """
 
     #: What is saved of a fitted estimator, besides its parameters.
     saved_state: ClassVar[tuple[str, ...]] = (

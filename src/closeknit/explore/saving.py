@@ -33,6 +33,18 @@ def save_session(session: Session, path: str | Path) -> None:
     session : Session
     path : str or path
         By custom ``.closeknit``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from closeknit.explore import Session, load_session, save_session
+    >>> from closeknit.io import Table
+    >>> session = Session(Table(load_iris().data, ("a", "b", "c", "d")))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_session(session, f"{folder}/flowers.closeknit")
+    ...     load_session(f"{folder}/flowers.closeknit").table.n_samples
+    150
     """
     with session.lock:
         source = session.table

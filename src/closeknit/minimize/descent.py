@@ -44,6 +44,16 @@ class Descent(Generic[P]):
     rule : Direction
     X : ndarray of shape (n_samples, n_components)
         Where the run begins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.minimize import SpectralDirection, Springs
+    >>> springs, X = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]]), np.full((2, 1), 5.0)
+    >>> descent = SpectralDirection().start(springs, X)
+    >>> gradient = springs.value_and_gradient(X)[1]
+    >>> bool((descent.step_towards(X, gradient) * gradient).sum() < 0.0)
+    True
     """
 
     problem: P

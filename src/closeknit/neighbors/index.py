@@ -9,7 +9,14 @@ from closeknit.neighbors.result import Neighbors
 
 @runtime_checkable
 class NeighborIndex(Protocol):
-    """What every index can do; any object with these methods may be passed as ``neighbors``."""
+    """What every index can do; any object with these methods may be passed as ``neighbors``.
+
+    Examples
+    --------
+    >>> from closeknit.neighbors import ExactIndex, NeighborIndex
+    >>> isinstance(ExactIndex(), NeighborIndex)
+    True
+    """
 
     def fit(self, X: Any) -> Self:
         """Take the points among which to search."""

@@ -24,7 +24,15 @@ _LARGEST = 1e153  # beyond it squares overflow, and below its inverse they under
 
 
 class DataInputMixin:
-    """The tags of estimators that take points, dense or sparse, or distances or affinities."""
+    """The tags of estimators that take points, dense or sparse, or distances or affinities.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from sklearn.utils import get_tags
+    >>> get_tags(ck.TSNE()).input_tags.sparse
+    True
+    """
 
     metric: Any
 
