@@ -13,11 +13,10 @@ from closeknit.embeddings.base import BaseEmbedding
 from closeknit.embeddings.eigenmaps import LaplacianEigenmaps
 from closeknit.embeddings.elastic import ElasticEmbedding, TElasticEmbedding
 from closeknit.embeddings.initialize import initial_embedding, scaled_start
-from closeknit.embeddings.nonlinear import MAX_POINTS_EXACT, NonlinearEmbedding
+from closeknit.embeddings.nonlinear import MAX_POINTS_EXACT, NonlinearEmbedding, Training
 from closeknit.embeddings.normalized import SNE, SymmetricSNE
 from closeknit.embeddings.out_of_sample import new_affinities
 from closeknit.embeddings.settled import MapSettled
-from closeknit.embeddings.training import Training
 from closeknit.embeddings.tsne import TSNE
 
 __all__ = [

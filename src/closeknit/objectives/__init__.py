@@ -10,8 +10,7 @@
 come from :mod:`closeknit.repulsion`.
 """
 
-from closeknit.objectives.attraction import Attraction
-from closeknit.objectives.base import AtLambda, Objective, Value
+from closeknit.objectives.base import AtLambda, Attraction, Objective, Value
 from closeknit.objectives.normalized import TSNE, SymmetricSNE
 from closeknit.objectives.sne import SNE
 from closeknit.objectives.unnormalized import ElasticEmbedding, TElasticEmbedding
