@@ -190,8 +190,8 @@ def check_n_clusters(method: Clustering, count: int | None, flag: str) -> None:
     """
     if method is Clustering.spectral and count is None:
         raise UsageError(
-            f"--method spectral needs the number of clusters; pass {flag} 5, or use "
-            "--method meanshift"
+            f"--method spectral needs the number of {flag[2:]}; pass for example {flag} 5, or use "
+            "--method meanshift, which finds it"
         )
     if method is Clustering.meanshift and count is not None:
         raise UsageError(

@@ -93,7 +93,11 @@ class BaseEmbedding(
 
     def _is_training_data(self, X: Any) -> bool:
         """Whether these are all rows of the fit in their order, duplicates included."""
-        return bool(getattr(self.affinity_estimator_, "is_training_data", lambda X: False)(X))
+        recognises = getattr(self.affinity_estimator_, "is_training_data", None)
+        if recognises is None:
+            return False
+        # Names of columns are compared here: the affinities were fitted to an array without any.
+        return bool(recognises(check_data(X, estimator=self, reset=False)))
 
     def _map(self) -> Array:
         """The fitted positions, in memory."""

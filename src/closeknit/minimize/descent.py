@@ -160,13 +160,14 @@ class Direction(Generic[P]):
         >>> LBFGS().check(object())
         Traceback (most recent call last):
             ...
-        TypeError: LBFGS needs value and gradient; this problem offers nothing; give it that method
+        TypeError: LBFGS needs value and gradient; this problem offers nothing; give it a method
+        value_and_gradient(X)
         """
         missing = list(filterfalse(partial(hasattr, problem), self.needs))
         if not missing:
             return
         offers = list(filter(partial(hasattr, problem), _CAPABILITIES))
-        advice = "give it that method"
+        advice = "give it a method value_and_gradient(X)"
         if "value_and_gradient" in offers:
             advice = "use 'spectral-lbfgs'" if "attractive_weights" in offers else "use 'lbfgs'"
         words = [", ".join(names).replace("_", " ") or "nothing" for names in (missing, offers)]
