@@ -133,7 +133,7 @@ _REQUESTS: dict[str, tuple[Callable[..., Answer], dict[str, Check]]] = {
     "export": (
         answers.export,
         {
-            "what": _among("rows", "labels", "map", "picture", "session", "code"),
+            "kind": _among("rows", "labels", "map", "picture", "session", "code"),
             "format": _among(*exports.FORMATS, "png", "svg", "pdf", None),
             "color": lambda value: value is None or _is_name(value),
         },
