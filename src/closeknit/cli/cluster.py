@@ -20,11 +20,13 @@ Clustering = StrEnum("Clustering", ["spectral", "meanshift"])
 WORK = {Clustering.spectral: "eigenvectors", Clustering.meanshift: "modes"}
 
 
-def cluster_options(what: str) -> tuple[Any, Any]:
-    """The options that say how many clusters to look for, and how; `what` is their name."""
-    words = f"Number of {what}; meanshift finds it out by itself."
-    number = option(words, flags=f"--{what} -k", min=1, metavar="INTEGER")
-    return number, option(f"How to find {what}.", flags="--method -m", default=Clustering.spectral)
+def cluster_options(plural: str) -> tuple[Any, Any]:
+    """The options that say how many clusters to look for, and how; `plural` is their name."""
+    words = f"Number of {plural}; meanshift finds it out by itself."
+    number = option(words, flags=f"--{plural} -k", min=1, metavar="INTEGER")
+    return number, option(
+        f"How to find {plural}.", flags="--method -m", default=Clustering.spectral
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,21 +104,21 @@ class Cluster(AffinityCommand, DataCommand):
         from closeknit import LaplacianEigenmaps
         from closeknit.plotting import plot_embedding
 
-        X, what = table.X, ""
+        X, projection = table.X, ""
         if self.metric == "precomputed" or getattr(estimator, "affinity", "") == "precomputed":
             X = LaplacianEigenmaps(affinity="precomputed", random_state=self.seed).fit_transform(
                 estimator.affinities_
             )
-            what = ", by Laplacian eigenmaps"
+            projection = ", by Laplacian eigenmaps"
         elif X.shape[1] > 2:
             method = TruncatedSVD if sparse.issparse(X) else PCA
             X = method(2, random_state=self.seed).fit_transform(X)
-            what = ", by the first two principal components"
+            projection = ", by the first two principal components"
         X = np.asarray(X.toarray() if sparse.issparse(X) else X)
         figure = out.new_figure((8.0, 7.0))
         axes = figure.add_subplot()
         plot_embedding(X, estimator.labels_, ax=axes)
-        axes.set_title(f"Clusters of {self.path.name}{what}")
+        axes.set_title(f"Clusters of {self.path.name}{projection}")
         out.save_figure(figure, path)
 
     def _make(self, given: bool) -> Any:
@@ -144,14 +146,14 @@ class Cluster(AffinityCommand, DataCommand):
         )
 
 
-def cluster_facts(labels: Any, what: str) -> list[Fact]:
+def cluster_facts(labels: Any, plural: str) -> list[Fact]:
     """How many clusters there are, and how large.
 
     Parameters
     ----------
     labels : ndarray of int
         -1 stands for none.
-    what : str
+    plural : str
 
     Returns
     -------
@@ -168,7 +170,7 @@ def cluster_facts(labels: Any, what: str) -> list[Fact]:
     sizes = np.sort(np.bincount(labels[labels >= 0]))[::-1]
     none = int(np.count_nonzero(labels < 0))
     return [
-        Fact(f"n_{what}", what, len(sizes)),
+        Fact(f"n_{plural}", plural, len(sizes)),
         Fact("sizes", "sizes" if len(sizes) <= 8 else "", sizes.tolist()),
         Fact("n_without", "unassigned", none),
     ]

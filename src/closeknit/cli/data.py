@@ -30,8 +30,8 @@ InputKind = StrEnum("InputKind", ["auto", "data", "affinities"])
 
 def input_kind() -> Any:
     """The option ``--input``, for commands that take graphs, too."""
-    what = "What INPUT holds; auto takes a square sparse matrix for affinities."
-    return option(what, _DATA, flags="--input", default=InputKind.auto)
+    text = "What INPUT holds; auto takes a square sparse matrix for affinities."
+    return option(text, _DATA, flags="--input", default=InputKind.auto)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,18 +29,18 @@ TABLE_FILE = (
 GRAPH_FILE = "The sparse matrix to write: .npz (SciPy) or .mtx."
 
 
-def output_file(what: str, default: str) -> Any:
+def output_file(text: str, default: str) -> Any:
     """The option ``--output``, with what is written and what the file is called by default."""
-    return option(what, flags="--output -o", shown=f"{default} here")
+    return option(text, flags="--output -o", shown=f"{default} here")
 
 
 def model_file() -> Any:
     """The option ``--save-model``."""
-    what = "Keep the fitted model, for closeknit.io.load."
-    return option(what, flags="--save-model", metavar="FILE")
+    text = "Keep the fitted model, for closeknit.io.load."
+    return option(text, flags="--save-model", metavar="FILE")
 
 
-def name_after(path: Path, what: str, suffix: str) -> Path:
+def name_after(path: Path, result: str, suffix: str) -> Path:
     """A file in the current folder for what was made of `path`.
 
     Examples
@@ -48,7 +48,7 @@ def name_after(path: Path, what: str, suffix: str) -> Path:
     >>> name_after(Path("cells/blood.csv.gz"), "tsne", ".csv").name
     'blood-tsne.csv'
     """
-    return path if str(path) == "-" else Path(f"{path.name.split('.')[0]}-{what}{suffix}")
+    return path if str(path) == "-" else Path(f"{path.name.split('.')[0]}-{result}{suffix}")
 
 
 class _EnoughError(Exception):

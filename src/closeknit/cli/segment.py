@@ -12,7 +12,7 @@ from closeknit.cli.command import Fact, argument, option
 from closeknit.cli.data import read_image
 from closeknit.cli.errors import Interrupted
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.neighborhood import PerplexityCommand
+from closeknit.cli.neighborhood import PerplexityCommand, perplexity_option
 from closeknit.progress import report
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Segment(PerplexityCommand):
     closeknit segment photo.jpg -o segments.npy --method meanshift --perplexity 100
     """
 
+    perplexity: list[str] | None = perplexity_option(several=False)
     path: Path = argument("IMAGE", "PNG, JPEG, TIFF or BMP.")
     output: Path | None = out.output_file(
         "A picture with every segment in its mean colour (.png), or the number of each pixel's "

@@ -202,9 +202,9 @@ def _shape(value: Any) -> tuple[int, ...]:
     return tuple(holder.shape)
 
 
-def _known(registry: Mapping[str, Any], name: Any, what: str) -> Any:
+def _known(registry: Mapping[str, Any], name: Any, kind: str) -> Any:
     if name not in registry:
-        raise ModelError(f"it names the unknown {what} {name!r}; upgrade closeknit")
+        raise ModelError(f"it names the unknown {kind} {name!r}; upgrade closeknit")
     return registry[name]
 
 

@@ -240,8 +240,8 @@ class Result:
     history: History
 
     def __repr__(self) -> str:
-        what = f"objective {self.value:.6g} after {self.n_iter} iterations"
-        return f"Result({what}: {self.stopped_because.text})"
+        summary = f"objective {self.value:.6g} after {self.n_iter} iterations"
+        return f"Result({summary}: {self.stopped_because.text})"
 
     def joined(self, later: Result) -> Result:
         """The outcome of this stage and of its continuation."""
