@@ -1,4 +1,4 @@
-"""closeknit: who is close to whom, and what that looks like.
+"""closeknit: neighbours, entropic affinities, graphs and maps of data.
 
 One line of flow, each module importing only from those before it::
 

@@ -31,7 +31,7 @@ def make_gaussian_mixture(
     dtype: DTypeLike = np.float64,
     random_state: Any = None,
 ) -> tuple[NDArray[Any], Integers]:
-    """Clusters of different size, spread and shape, each near a flat of few dimensions.
+    """Clusters of different size, spread and shape, each near a plane of few dimensions.
 
     As in most real data, and unlike in a ball of Gaussian noise, points have neighbours that are
     much nearer than the rest, whatever `n_features`. A million points of 50 features take seconds.

@@ -1,7 +1,7 @@
 """Errors and warnings that closeknit raises, so that users can catch and filter them by class.
 
 Wrong parameters and arrays raise plain `ValueError` and `TypeError`, as scikit-learn's do. The
-errors here concern the world around the library: files, and packages that may not be installed.
+errors here concern files, clusters, and packages that may not be installed.
 """
 
 __all__ = [

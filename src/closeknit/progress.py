@@ -10,7 +10,7 @@
     interruptible(function)          called while compiled code computes; what it raises ends that
     shown(verbose)                   what ``verbose=True`` means everywhere: bars and text on stderr
 
-Nothing is printed unless somebody asks for it.
+Nothing is printed unless asked for.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _logger = logging.getLogger("closeknit")
 
 @dataclass(frozen=True)
 class Event:
-    """How far one stage of the work is.
+    """The progress of one stage.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Event:
     state: Any = None
 
 
-#: What hears events; its return value is ignored.
+#: A function that receives events; its return value is ignored.
 Listener = Callable[[Event], object]
 
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
@@ -77,7 +77,7 @@ _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=(
 
 @contextmanager
 def listening(listener: Listener | None) -> Iterator[None]:
-    """Let `listener` hear the events of this thread inside the block; None silences all.
+    """Send the events of this thread to `listener` inside the block; None silences all listeners.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 
 def report(stage: str, done: int = 0, total: int = 0, state: Any = None) -> None:
-    """Report to all listeners how far a stage is.
+    """Report the progress of a stage to all listeners.
 
     Parameters
     ----------
@@ -151,12 +151,12 @@ def interruptible(check: Callable[[], object]) -> Iterator[None]:
     --------
     >>> from closeknit.progress import interruptible, poll
     >>> def give_up():
-    ...     raise TimeoutError("nobody waits any more")
+    ...     raise TimeoutError("the time is up")
     >>> with interruptible(give_up):
     ...     poll()
     Traceback (most recent call last):
         ...
-    TimeoutError: nobody waits any more
+    TimeoutError: the time is up
     """
     token = _check.set(check)
     try:
@@ -166,7 +166,7 @@ def interruptible(check: Callable[[], object]) -> Iterator[None]:
 
 
 def poll() -> None:
-    """Let whoever waits end the work: compiled loops do so, and long work in Python may.
+    """Call the function of `interruptible`, if any; compiled loops do so, long Python code may.
 
     Examples
     --------

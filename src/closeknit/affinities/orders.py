@@ -122,7 +122,7 @@ class Raster:
 
 @dataclass(frozen=True)
 class _ByRank:
-    """What looks at the distance to one neighbour of each point.
+    """Orders by the distance to one neighbour of each point.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What solving for bandwidths gives: one solution per row, and what became of the rows."""
+"""Solutions for bandwidths: one per row, with its status."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Status(IntEnum):
-    """What became of a row; the numbers are those of the compiled core.
+    """The outcome for a row; the numbers are those of the compiled core.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Bandwidths:
     evaluations : ndarray of shape (n_samples,)
         Passes over the row's distances, in single or double precision.
     status : ndarray of shape (n_samples,)
-        What became of each row: a :class:`Status`.
+        The outcome for each row: a :class:`Status`.
     slopes : ndarray of shape (n_samples,) or None
         dH / d log β at the root; 0 where there is none.
     perplexity : ndarray of shape (1,) or (n_samples,), or None
@@ -175,9 +175,9 @@ def average(parts: Sequence[Bandwidths], out: Array | None = None) -> Bandwidths
 
 
 def warn_of_rows(status: NDArray[np.uint8], stacklevel: int) -> None:
-    """Raise for rows that cannot be, warn once about those without a root.
+    """Raise an error for invalid rows; warn once about those without a root.
 
-    A row of several scales counts once, as the scale that fared worst.
+    A row of several scales counts once, by its worst scale.
 
     Examples
     --------

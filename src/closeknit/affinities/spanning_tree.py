@@ -14,7 +14,7 @@ from closeknit.affinities.traversal import RUN_LENGTH, RowProblem, Traversal
 
 @dataclass(frozen=True)
 class MinimumSpanningTree:
-    """A spanning forest of the neighbour graph, breadth first: children start from their parent.
+    """A spanning forest of the neighbour graph, breadth first; each row starts from its parent.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an order looks at, and what it makes of it: the sequence in which rows are solved."""
+"""The input of an order, and its result: the sequence in which rows are solved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUN_LENGTH = 1024
 
 @dataclass(frozen=True)
 class RowProblem:
-    """What an order may look at.
+    """The rows to be solved, as an order sees them.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class RowProblem:
 
 @dataclass(frozen=True)
 class Traversal:
-    """Wave after wave of runs; the runs of a wave are independent of each other.
+    """Waves of runs of rows; the runs of a wave are independent of each other.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Traversal:
     starts: Array | None = None
 
     def __post_init__(self) -> None:
-        # The compiled core checks what the numbers say: every row once, and after its parent.
+        # The compiled core checks the values: every row once, and after its parent.
         for name in ("sequence", "parent", "runs", "waves"):
             array = np.asarray(getattr(self, name))
             if array.dtype.kind not in "iu":

@@ -1,4 +1,4 @@
-"""A command: a class whose fields are its options, and how it talks to its user.
+"""A command: a class whose fields are its options, and its output.
 
 ::
 
@@ -150,7 +150,7 @@ class Command:
         return showing_stages(self.is_visible)
 
     def warn(self, message: str) -> None:
-        """Say on stderr what the user may want to know or change."""
+        """Print a warning on stderr."""
         if not self.quiet:
             line = " ".join(in_options(message).split())
             print(f"closeknit: warning: {line}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What commands read: the options that say where and how, and what a summary says about it."""
+"""The input of commands: options for reading it, and its part of a summary."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class DataCommand(Command):
         return table
 
     def _doubt(self, table: Table) -> None:
-        """Warn of columns that the user may want to be taken for something else."""
+        """Warn of columns that may have been taken for the wrong thing."""
         from closeknit.io import find_suspicious
 
         distances = getattr(self, "metric", "") == "precomputed"

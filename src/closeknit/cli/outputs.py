@@ -1,4 +1,4 @@
-"""What a command writes: checked before the work begins, and written whole or not at all."""
+"""The output of commands: checked before the work begins, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def name_after(path: Path, result: str, suffix: str) -> Path:
 
 
 class _EnoughError(Exception):
-    """Ends the trial of a place to write to."""
+    """Raised to end a trial of writing."""
 
 
 def check_outputs(inputs: Iterable[Path], outputs: Sequence[tuple[Path | None, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""What every embedding can do once it knows how to fit and where to put new points."""
+"""The base of all embeddings; subclasses know how to fit and where to place new points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from closeknit.neighbors import DataInputMixin, check_data
 class BaseEmbedding(
     DataInputMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
 ):
-    """`fit_transform`, `transform`, and what scikit-learn and `closeknit.io` want to know.
+    """The common methods: `fit_transform`, `transform`, and what is saved.
 
     Examples
     --------

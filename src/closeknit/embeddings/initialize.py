@@ -1,4 +1,4 @@
-"""Where an embedding starts."""
+"""Initial embeddings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LARGEST = 1e150
 def initial_embedding(
     init: Any, X: Any, W: Any, n_components: int, random_state: Any, metric: str
 ) -> Array:
-    """Make the start of an embedding.
+    """Compute an initial embedding.
 
     Parameters
     ----------

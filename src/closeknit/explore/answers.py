@@ -57,7 +57,7 @@ def set_parameters(session: Session, parameters: dict[str, Any], done: bool) -> 
 
 
 def step(session: Session, count: int) -> Answer:
-    """Do so many iterations."""
+    """Do `count` iterations."""
     session.engine.step(count)
     return {}, b""
 

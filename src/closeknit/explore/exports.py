@@ -1,4 +1,4 @@
-"""What leaves a session: tables, pictures, and code."""
+"""Exports of a session: tables, pictures, and code."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _MAX_HEADER = 2**16
 
 
 class MessageError(Exception):
-    """A message that no viewer of ours sends; its sender is cut off.
+    """A malformed message; its sender is disconnected.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From what users have to a session: arrays, frames, files, saved models and saved sessions."""
+"""Sessions from arrays, frames, files, saved models and saved sessions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What viewers may ask of a session, and the answers.
 
 A request is an object with a type and the fields that belong to it. Anything else is not one that
-our own pages send: it raises `MessageError`, and its sender is cut off. What a user may get wrong
+our own pages send: it raises `MessageError`, and its sender is disconnected. A user's mistake
 raises `ValueError` with a sentence for them.
 """
 

@@ -1,4 +1,4 @@
-"""How much of a graph a sparser one keeps: counts, components, and a table with spectra."""
+"""Comparisons of a graph with sparser ones: counts, components, and a table with spectra."""
 
 from __future__ import annotations
 

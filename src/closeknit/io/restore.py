@@ -1,4 +1,4 @@
-"""Plain words and arrays as objects again: what `load` does.
+"""Objects from JSON values and arrays: what `load` does.
 
 A file may say anything. It can name classes of the registry only, and every number on which
 compiled code relies is checked: array types and shapes, indices of sparse matrices, neighbours.

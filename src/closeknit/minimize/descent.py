@@ -36,7 +36,7 @@ class Descent(Generic[P]):
     """A direction at work on one problem, B P = −G with a positive definite B.
 
     What it proposes is what the direction proposes; derived classes have a memory. This class
-    promises that what comes out goes downhill.
+    guarantees a descent direction.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ class Descent(Generic[P]):
         return self.rule.propose(self.problem, X, gradient)
 
     def reset(self) -> bool:
-        """Forget what earlier iterations taught; return whether there was anything to forget."""
+        """Clear the memory of earlier iterations; return whether there was any."""
         return False
 
     def observe(self, value: float) -> None:
-        """Learn what the objective is after a step that was not chosen by it."""
+        """Take the objective after a step that was chosen without it."""
 
     def follow(self, problem: P) -> None:
         """Go on with the same problem at another λ: what depends on E⁺ only is kept."""
@@ -109,7 +109,7 @@ class Direction(Generic[P]):
         What ``step="auto"`` means for it.
     monotone : bool
         Whether the objective always falls. If not, the last positions count and not the lowest
-        ones: momentum goes uphill on purpose.
+        ones: momentum may increase the objective on purpose.
     patience : int
         Iterations over which the decrease is judged; see :class:`Convergence`.
     default_tol : float

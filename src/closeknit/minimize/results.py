@@ -1,4 +1,4 @@
-"""What a minimisation tells: where it stands, what happened, how and why it ended."""
+"""Results of a minimisation: its state, its history, how and why it ended."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True)
 class State:
-    """Where a minimisation stands, as callbacks and stopping rules see it.
+    """The state of a minimisation, as callbacks and stopping rules see it.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class State:
     stage : int
         Number of the stage, from 0.
     parts : tuple of float
-        E⁺ and E⁻, if the problem tells them, else NaN.
+        E⁺ and E⁻, if the problem gives them, else NaN.
 
     Examples
     --------

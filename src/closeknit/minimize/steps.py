@@ -192,7 +192,7 @@ class Backtracking(Step):
 
 @dataclass(frozen=True)
 class FixedStep(Step):
-    """Always take the same step, uphill or down; what momentum wants.
+    """Always take the same step, whether E falls or rises; for momentum.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Who is near whom.
+"""Nearest neighbours.
 
 A search is an index fitted to points and asked for neighbours; the answer is a `Neighbors`::
 
-    find_neighbors(X, 90)                        # the short way
-    index = make_index("cosine", "exact").fit(X) # the long way, for new points, too
+    find_neighbors(X, 90)                        # in one call
+    index = make_index("cosine", "exact").fit(X) # an index also serves new points
     index.self_neighbors(90)
     index.query(X_new, 90)
 

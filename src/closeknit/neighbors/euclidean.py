@@ -327,7 +327,7 @@ class ApproximateIndex(_EuclideanIndex):
     def _make_engine(self, points: Data, sq_offsets: Offsets) -> SearchEngine:
         n_samples, n_threads = points.shape[0], effective_n_jobs(self.n_jobs)
         if sp.issparse(points):
-            # On 20 newsgroups no sketch of up to 256 numbers told neighbours from others.
+            # On 20 newsgroups no sketch of up to 256 numbers separated neighbours from others.
             log("sparse rows are searched exactly, %d points", n_samples)
             return SparseEngine(points, n_threads, sq_offsets, self._scale)
         log("approximate search, recall %g, %d points", self.target_recall, n_samples)

@@ -9,7 +9,7 @@ from closeknit.neighbors.result import Neighbors
 
 @runtime_checkable
 class NeighborIndex(Protocol):
-    """What every index can do; any object with these methods may be passed as ``neighbors``.
+    """The methods of every index; any object with these methods may be passed as ``neighbors``.
 
     Examples
     --------

@@ -308,7 +308,7 @@ class SearchEngine(ABC):
     n_threads: int
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the copy that the next search can make anew."""
+        """Leave out the copy that the next search can make again."""
         return {name: held for name, held in vars(self).items() if name != "_double_points"}
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The matrix of affinities, in blocks of pixels when it is large."""
+"""Plots of the matrix of affinities, in blocks of pixels when it is large."""
 
 from __future__ import annotations
 

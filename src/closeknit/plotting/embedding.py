@@ -1,4 +1,4 @@
-"""The embedding as a picture."""
+"""Plots of embeddings."""
 
 from __future__ import annotations
 
