@@ -6,7 +6,8 @@ names of files in the folder ``--data``, of which ``name:20000`` takes so many r
 the same two cores: one process with a thread on each, or workers of one thread each beside the
 calling process. Seconds of the processor are those of all processes together, which on a machine
 that others use too are what can be compared. ``--iterations`` cuts the fits short; half of them are
-exaggerated.
+exaggerated. ``--whole`` is the number of points beyond which a task is sent the positions of those
+that its edges touch only, if another than that of the library.
 
 Below the table stand, as JSON, the processor seconds of each stage, from which
 ``benchmarks/scale.py`` takes its constants, together with those of ``distributed_parts.py``.
@@ -22,7 +23,7 @@ import resource
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,30 @@ class Clock:
         self.stage, self.since = stage, now
 
 
-def measure(name: str, folder: str, n_workers: int, iterations: int | None) -> dict[str, object]:
+class Sent:
+    """Bytes that this process hands to workers: of all, and of the largest array."""
+
+    def __init__(self) -> None:
+        self.total, self.largest = 0, 0
+
+    @contextmanager
+    def counted(self):
+        """Count what is sent meanwhile."""
+        from closeknit.distributed.cluster import Cluster
+
+        def send(cluster: Cluster, arrays: list[np.ndarray]) -> list[object]:
+            sizes = [array.nbytes for array in arrays]
+            self.total, self.largest = self.total + sum(sizes), max(self.largest, *sizes)
+            return plain(cluster, arrays)
+
+        plain, Cluster.send = Cluster.send, send
+        yield
+        Cluster.send = plain
+
+
+def measure(
+    name: str, folder: str, n_workers: int, iterations: int | None, whole: int | None
+) -> dict[str, object]:
     """Fit once, in this process (no workers) or on a cluster, and say what it took."""
     from closeknit.quality import neighbor_recall
 
@@ -88,17 +112,21 @@ def measure(name: str, folder: str, n_workers: int, iterations: int | None) -> d
     if iterations is not None:
         stages = ((12.0, iterations // 2),)
         settings |= {"exaggeration": stages, "max_iter": iterations - iterations // 2, "tol": 0.0}
-    with cluster_of(n_workers) as client:
-        model, clock = timed_fit(X, client, settings)
+    with cluster_of(n_workers, whole) as client:
+        sent = Sent()
+        with sent.counted() if n_workers else nullcontext():
+            model, clock = timed_fit(X, client, settings)
         found = {"root": peak()}
         if client is not None:
-            sent = sum(client.run(bytes_sent).values())
+            by_workers = sum(client.run(bytes_sent).values())
             found |= {
                 "peaks": sorted(client.run(peak).values()),
                 "spilled": sum(client.run(bytes_spilled).values()),
                 "certified": model.affinity_estimator_.recall_,
                 # What workers sent, to each other and here, and the positions they were sent.
-                "bytes": sent / model.n_iter_ + 8.0 * len(X),
+                "bytes": (by_workers + sent.total) / model.n_iter_,
+                "positions": sent.total / model.n_iter_,
+                "of a task": sent.largest,
             }
         Y = np.asarray(model.embedding_)
     entropy = model.objective_ - model.kl_divergence_
@@ -123,15 +151,17 @@ def last_stage(history: object, entropy: float) -> tuple[list[int], list[float]]
 
 
 @contextmanager
-def cluster_of(n_workers: int):
+def cluster_of(n_workers: int, whole: int | None = None):
     """Start worker processes, if any."""
     if not n_workers:
         yield None
         return
     import distributed
 
+    from closeknit.distributed import parts
     from closeknit.distributed.cluster import WORKER_ENVIRONMENT
 
+    parts._WHOLE = parts._WHOLE if whole is None else whole
     os.environ.update(WORKER_ENVIRONMENT)  # as `closeknit embed --workers` starts them
     local = distributed.LocalCluster(
         n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", memory_limit=MEMORY
@@ -177,7 +207,8 @@ def peak() -> int:
 HEADS = (
     *("data", "points", "workers", "s", "of one process", "to the graph", "iterations"),
     *("an iteration, s", "of one process", "processors, s", "of one process"),
-    *("MB sent per iteration", "peaks of workers, GB", "spilled", "of this process"),
+    *("MB sent per iteration", "of it positions by this process", "to a task at most"),
+    *("peaks of workers, GB", "spilled", "of this process"),
     *("neighbours found", "KL", "of one process, after as many iterations", "recall@15"),
 )
 
@@ -196,7 +227,8 @@ def describe(name: str, row: dict, alone: dict) -> str:
         *(f"{total:.0f}", f"{total / alone_total:.2f}"),
         *(f"{total - row['seconds']['optimisation']:.0f}", row["iterations"]),
         *(f"{each:.3f}", f"{each / alone_each:.2f}", f"{cpu:.0f}", f"{cpu / alone_cpu:.2f}"),
-        *(f"{row.get('bytes', 0.0) / 1e6:.1f}", peaks, f"{row.get('spilled', 0.0) / 1e9:.2f}"),
+        *(f"{row.get(what, 0.0) / 1e6:.1f}" for what in ("bytes", "positions", "of a task")),
+        *(peaks, f"{row.get('spilled', 0.0) / 1e9:.2f}"),
         *(f"{row['root'] / 1e9:.2f}", f"{row['certified']:.4f}" if row["workers"] else ""),
         *(f"{row['kl']:.4f}", f"{divergence:.4f}", f"{row['kept']:.4f}"),
     )
@@ -209,10 +241,11 @@ def main() -> None:
     parser.add_argument("--data", default=".", help="folder of the files")
     parser.add_argument("--workers", type=int, nargs="*", default=[0, 2])
     parser.add_argument("--iterations", type=int)
+    parser.add_argument("--whole", type=int, help="most points whose positions go whole to a task")
     parser.add_argument("--one", action="store_true", help="measure once and print JSON")
     given = parser.parse_args()
     if given.one:
-        found = measure(given.sets[0], given.data, given.workers[0], given.iterations)
+        found = measure(given.sets[0], given.data, given.workers[0], given.iterations, given.whole)
         print(json.dumps(found))
     else:
         print_table(given)
@@ -228,8 +261,9 @@ def print_table(given: argparse.Namespace) -> None:
         for workers in given.workers:
             command = [sys.executable, __file__, name, "--workers", str(workers), "--one"]
             command += ["--data", given.data]
-            if given.iterations is not None:
-                command += ["--iterations", str(given.iterations)]
+            for option in ("iterations", "whole"):
+                if (value := getattr(given, option)) is not None:
+                    command += [f"--{option}", str(value)]
             text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
             row = json.loads(text.splitlines()[-1])
             alone = alone or row

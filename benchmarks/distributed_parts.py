@@ -5,14 +5,22 @@ JSON: what workers sum (attraction, along 130 edges per point or along a quarter
 calling process does (the repulsion; the step; the factor, which is made now and then), and
 what the messages of an iteration cost the processes that send and receive them, for one task per
 worker and for eight. ``benchmarks/scale.py`` takes its constants from this.
+
+``--touched`` prints instead, for a mixture of so many points, how many points the edges of a task
+touch beside its own, on average and as a share of its own: by the number of tasks, at the beginning
+of every stage of a fit, when points are numbered by their place on the map.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import runpy
 import sys
 import time
+import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +31,12 @@ sys.path = [path for path in sys.path if Path(path).resolve() != Path(__file__).
 
 from closeknit.kernels import STUDENT  # noqa: E402
 from closeknit.linalg import ApproximateCholesky  # noqa: E402
-from closeknit.objectives import Attraction  # noqa: E402
+from closeknit.objectives import Attraction, Objective  # noqa: E402
 from closeknit.repulsion import GridRepulsion  # noqa: E402
 
 EDGES, EARLY, KEPT = 130, 33, 8  # per point: of the graph, while λ is small, in the factor
 ROUNDS = 20
+TASKS = (2, 8, 80, 800)  # of which the edges are counted
 
 
 def local_graph(n: int, n_edges: int, rng: np.random.Generator) -> csr_matrix:
@@ -53,6 +62,37 @@ def parts_of_an_iteration(n: int) -> dict[str, float]:
     factor = ApproximateCholesky(kept, excess, n_jobs=1)
     found["factor"] = best(lambda: ApproximateCholesky(kept, excess, n_jobs=1, like=factor), 2)
     return found | {"step": best(lambda: factor.solve(X))}
+
+
+def touched_points(n: int) -> list[dict[str, object]]:
+    """Points that tasks touch beside their own, in every stage of a fit."""
+    import closeknit as ck
+
+    found, renumber = [], Objective.renumber
+
+    def look(objective: Objective, X: np.ndarray, edges: float = 1.0) -> None:
+        renumber(objective, X, edges)
+        W = objective._numbered[2].weights
+        others = {n_tasks: others_touched(W, n_tasks) for n_tasks in TASKS}
+        found.append({"points": n, "share of edges": edges, "touched": others})
+
+    X = runpy.run_path(str(Path(__file__).with_name("distributed.py")))["mixture"](n)
+    Objective.renumber = look
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the last stage is cut short
+        ck.TSNE(max_iter=25, random_state=0).fit(X)
+    return found
+
+
+def others_touched(W: csr_matrix, n_tasks: int) -> float:
+    """Points that the edges of a task lead to beside its own, as a share of its own, on average."""
+    n, total = W.shape[0], 0
+    for begin, end in pairwise((np.arange(n_tasks + 1) * n // n_tasks).tolist()):
+        touched = np.zeros(n, dtype=bool)
+        touched[begin:end] = True
+        touched[W.indices[W.indptr[begin] : W.indptr[end]]] = True
+        total += int(touched.sum())
+    return total / n - 1.0
 
 
 def best(function, repeats: int = 5) -> float:
@@ -99,7 +139,13 @@ def first_rows(positions: np.ndarray, n_rows: int) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[200_000])
-    for n in parser.parse_args().sizes:
+    parser.add_argument("--touched", action="store_true")
+    given = parser.parse_args()
+    for n in given.sizes:
+        if given.touched:
+            for line in touched_points(n):
+                print(json.dumps({**line, "load": os.getloadavg()[0]}), flush=True)
+            continue
         found: dict[str, object] = {"points": n, **parts_of_an_iteration(n)}
         found |= {f"messages, {tasks} tasks": messages(n, tasks) for tasks in (2, 8)}
         print(json.dumps(found, default=float), flush=True)

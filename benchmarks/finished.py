@@ -1,6 +1,6 @@
 """Is a default map finished? Against a long run of ours, openTSNE and scikit-learn.
 
-    python benchmarks/finished.py table --data FOLDER --cache FOLDER [--sets mnist glove …]
+    python benchmarks/finished.py table --data FOLDER --cache FOLDER [--sets mnist cells.npz …]
     python benchmarks/finished.py pictures --data FOLDER --cache FOLDER
     python benchmarks/finished.py raw                      from raw points to the map of a million
     python benchmarks/finished.py models --data FOLDER --cache FOLDER   other models, many points
@@ -22,7 +22,8 @@ disc and 1.41 for a square. Maps have shapes of their own; *axes* is what the ax
 square root of the product of the squarenesses of two maps whose starts differ by a turn of 45°: 1
 if the axes do not matter.
 
-``--cache`` keeps affinities, references and the peers' maps for the next run.
+``--cache`` keeps affinities, references and the peers' maps for the next run. A set of your own is
+a file NAME.npz whose array X holds the points.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ N_JOBS = 2
 PERPLEXITY = 30.0
 SAMPLE = 2000
 #: Sets whose maps were looked at while the defaults were chosen, and those that were not.
-TUNED = ("digits", "pbmc", "newsgroups", "flow", "mnist", "covertype", "million")
-UNSEEN = ("iris", "wine", "breast", "coil20", "cbmc", "glove", "skin")
+TUNED = ("digits", "coil20", "pbmc", "cbmc", "newsgroups", "flow", "mnist", "covertype", "million")
+UNSEEN = ("iris", "wine", "breast", "glove", "skin")
 SMALL, TINY = 6_000, 500
 
 
@@ -63,6 +64,9 @@ def load(name: str, folder: Path | None) -> tuple[Any, str]:
         X = getattr(datasets, f"load_{names.get(name, name)}")().data
         scaled = (X - X.mean(axis=0)) / X.std(axis=0) if name in ("wine", "breast") else X
         return scaled, "euclidean"
+    if name.endswith(".npz"):
+        with np.load(name, allow_pickle=False) as file:
+            return file["X"], "euclidean"
     if name == "million":
         return clusters_of_low_rank(1_000_000), "euclidean"
     if name == "mnist":
@@ -91,6 +95,7 @@ class Problem:
 
     def __init__(self, name: str, folder: Path | None, cache: Path | None):
         self.name, self.cache, self.folder = name, cache, folder
+        self.title = Path(name).stem
         parts = self._cached("problem", self._compute)
         self.P = sparse.csr_matrix((parts["data"], parts["indices"], parts["indptr"]))
         self.start, self.sample, self.near = parts["start"], parts["sample"], parts["near"]
@@ -116,7 +121,7 @@ class Problem:
         }
 
     def _cached(self, what: str, compute: Any) -> Any:
-        file = None if self.cache is None else self.cache / f"finished-{self.name}-{what}.npz"
+        file = None if self.cache is None else self.cache / f"finished-{self.title}-{what}.npz"
         if file is None or not file.exists():
             parts = compute()
             if file is None:
@@ -253,7 +258,9 @@ def scikit_learn(problem: Problem, start: np.ndarray) -> Any:
 
 def table(arguments: argparse.Namespace) -> list[str]:
     lines = []
-    for title, names in (("Sets used to choose the defaults", TUNED), ("Other sets", UNSEEN)):
+    given = [name for name in arguments.sets or () if name.endswith(".npz")]
+    groups = {"Sets used to choose the defaults": TUNED, "Other sets": UNSEEN, "Given sets": given}
+    for title, names in groups.items():
         chosen = [name for name in names if not arguments.sets or name in arguments.sets]
         if not chosen:
             continue
@@ -292,13 +299,13 @@ def rows(problem: Problem, arguments: argparse.Namespace) -> list[str]:
             turned = ours(problem, problem.start @ quarter)[0]
             axes = f"{np.sqrt(measured[0]['squareness'] * squareness(turned)):.3f}"
         lines.append(
-            f"| {problem.name if kind == 'default' else ''} | "
+            f"| {problem.title if kind == 'default' else ''} | "
             f"{f'{n:,}' if kind == 'default' else ''} | {kind} | "
             f"{np.mean([m[1] for m in maps]):.1f} | {np.mean([m[2] for m in maps]):.0f} | "
             f"{cells['KL']:.3f} | {cells['recall@15']:.4f} | {cells['recall@100']:.4f} | "
             f"{cells['trust']:.4f} | {cells['widest']:.1f} | {cells['squareness']:.3f} | {axes} |"
         )
-    lines.append(verdict(problem.name, found))
+    lines.append(verdict(problem.title, found))
     return lines
 
 
@@ -337,7 +344,8 @@ def pictures(arguments: argparse.Namespace) -> list[str]:
         if name in LABELS or name in ("mnist", "flow", "coil20", "skin"):
             file = {"mnist": "mnist70k"}.get(name, name)
             labels = label_of(file, arguments.data)
-        draw(ours(problem, problem.start)[0], labels, arguments.output / f"finished-{name}.png")
+        path = arguments.output / f"finished-{problem.title}.png"
+        draw(ours(problem, problem.start)[0], labels, path)
     return []
 
 
@@ -417,6 +425,13 @@ def residual_of(P: Any, fitted: Any) -> str:
     return f"residual {np.linalg.norm(image - vectors @ (vectors.T @ image)):.1e}"
 
 
+def known(name: str) -> str:
+    if name in (*TUNED, *UNSEEN) or (name.endswith(".npz") and Path(name).exists()):
+        return name
+    names = ", ".join((*TUNED, *UNSEEN))
+    raise argparse.ArgumentTypeError(f"{name} is neither one of {names} nor a file NAME.npz")
+
+
 def main() -> None:
     tasks = {"table": table, "pictures": pictures, "raw": raw, "models": models}
     parser = argparse.ArgumentParser(
@@ -426,7 +441,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with the data sets")
     parser.add_argument("--cache", type=Path, help="folder for affinities, references and peers")
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
-    parser.add_argument("--sets", nargs="+", choices=[*TUNED, *UNSEEN])
+    parser.add_argument("--sets", nargs="+", type=known, help="names, or files NAME.npz")
     parser.add_argument("--without", nargs="+", help="kinds of map to leave out")
     parser.add_argument("--size", type=int, default=1_000_000, help="points of raw")
     arguments = parser.parse_args()

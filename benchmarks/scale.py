@@ -5,8 +5,10 @@ are those that ``distributed.py`` printed for the most points with workers, and
 ``distributed_parts.py`` for the parts of an iteration; both are read from
 benchmarks/results/distributed.md. Tasks start when the scheduler has handed them out, one after the
 other, and a slot is free; what they need is sent before they start. Transfers share the network of
-the process that sends or receives them. A second table sets the same simulation of the case that
-was measured beside the measurement.
+the process that sends or receives them. Beyond 10 million points, tasks are sent the positions of
+their own points and of those that edges lead to. How many these are, ``distributed_parts.py
+--touched`` has counted for as many tasks of fewer points each, which more edges leave.
+A second table sets the same simulation of the case that was measured beside the measurement.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import heapq
 import json
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from closeknit.minimize import SpectralMomentum
 
@@ -25,17 +29,19 @@ STAGES = (
 )
 
 
-def printed(what: str) -> dict:
+def printed(what: str) -> list[dict]:
     """Return what was printed for the most points, of the lines that tell something."""
     lines = [
         json.loads(line) for line in RESULTS.read_text("utf-8").splitlines() if line[:1] == "{"
     ]
-    return max((line for line in lines if line.get(what)), key=lambda line: line["points"])
+    telling = [line for line in lines if line.get(what)]
+    most = max(line["points"] for line in telling)
+    return [line for line in telling if line["points"] == most]
 
 
 def constants() -> dict[str, float]:
     """Seconds of a processor per point, of stages and parts; and of the scheduler per task."""
-    stages, parts = printed("workers"), printed("attraction")
+    stages, parts = printed("workers")[0], printed("attraction")[0]
     found = {name: stages["processors"][name] / stages["points"] for name in STAGES}
     for name in ("attraction", "repulsion", "step", "factor"):
         found[name] = parts[name] / parts["points"]
@@ -49,9 +55,11 @@ PER_TASK = MEASURED["task"]
 NETWORK, DISK = 1.25e9, 5e8
 #: Threads of a worker, points of a task, rows of a cell, iterations of a map.
 THREADS, PART, CELL, ITERATIONS = 8, 2**17, 2**17, 500
-#: Bytes per point: positions, forces that come back, the graph (130 edges), the root's arrays (what
-#: its peak grew by from 200,000 points to a million, without the data).
-POSITION, BACK, GRAPH, ROOT = 8, 8, 8 * 130, 1100
+#: Most points whose positions go whole to every worker.
+WHOLE = 10_000_000
+#: Bytes per point: positions, forces that come back, numbers of points, the graph (130 edges), the
+#: root's arrays (what its peak grew by from 200,000 points to a million, without the data).
+POSITION, BACK, NUMBER, GRAPH, ROOT = 8, 8, 4, 8 * 130, 1100
 #: Bytes per point that stages write to the folder and read again.
 FILES = {
     "neighbours": 90 * 12 + 3 * 200,
@@ -100,19 +108,55 @@ def factors(iterations: int) -> int:
     return count
 
 
+def n_tasks(n: float, n_threads: int) -> int:
+    """Tasks of an iteration: one per thread, if there are as many parts."""
+    return min(max(1, -(-int(n) // PART)), n_threads)
+
+
+def touched(tasks: int) -> np.ndarray:
+    """Points that tasks touch, as a multiple of their own, in each stage of a fit."""
+    found = []
+    for line in printed("touched"):
+        counted = {int(number): share for number, share in line["touched"].items()}
+        known = np.log([1, *counted]), [0.0, *counted.values()]
+        found.append(1.0 + np.interp(np.log(tasks), *known))
+    return np.array(found)
+
+
+@dataclass(frozen=True)
+class Positions:
+    """How many positions are sent and held, in points."""
+
+    sent: float  #: one after the other, in an iteration
+    in_worker: float  #: at most
+    in_root: float  #: at most, besides those of all points
+
+
+def positions(n: float, workers: int, threads: int = THREADS) -> Positions:
+    """Positions that workers need.
+
+    If all go to every worker, those that have them pass them on, and the last has them after as
+    many times as it takes for one. Otherwise each task's go to some worker, which passes them on.
+    """
+    if n <= WHOLE:
+        return Positions(max(1, workers.bit_length()) * n, n, 0.0)
+    stages = [length for _, length in SpectralMomentum.exaggeration]
+    shares = touched(n_tasks(n, workers * threads))
+    mean = float(np.average(shares, weights=[*stages, ITERATIONS - sum(stages)]))
+    return Positions(mean * (1 + 1 / workers) * n, max(shares) * n / workers, max(shares) * n)
+
+
 def iteration(n: float, workers: int, threads: int = THREADS) -> dict[str, float]:
     """Seconds of one iteration.
 
     The step; positions out; attraction in tasks, or the repulsion here if that takes longer; and
     forces back.
     """
-    parts = max(1, -(-int(n) // PART))
-    tasks = min(parts, workers * threads)
-    hops = max(1, workers.bit_length())  # those that have the positions pass them on
+    tasks = n_tasks(n, workers * threads)
     work = schedule(tasks, MEASURED["attraction"] * n / tasks, workers * threads)
     return {
         "step": (MEASURED["step"] + MEASURED["factor"] * factors(ITERATIONS) / ITERATIONS) * n,
-        "out": hops * POSITION * n / NETWORK,
+        "out": positions(n, workers, threads).sent * POSITION / NETWORK,
         "work": max(work, MEASURED["repulsion"] * n),
         "back": BACK * n / NETWORK,
     }
@@ -132,18 +176,20 @@ def main() -> None:
             longest = max(found, key=lambda name: found[name].seconds)
             parts = iteration(n, workers)
             each = sum(parts.values())
-            memory = (GRAPH * n / workers + 3 * POSITION * n) / 1e9
+            held = positions(n, workers)
+            memory = (GRAPH * n / workers + 3 * POSITION * held.in_worker) / 1e9
+            root = (ROOT * n + (POSITION + NUMBER) * held.in_root) / 1e9
             print(
                 f"| {n:,.0f} | {workers} | {hours(graph)} | {longest} ({found[longest].by}) | "
                 f"{each:.3g} s | {', '.join(f'{part:.2g}' for part in parts.values())} | "
-                f"{hours(ITERATIONS * each)} | {memory:.3g} GB | {ROOT * n / 1e9:.3g} GB |"
+                f"{hours(ITERATIONS * each)} | {memory:.3g} GB | {root:.3g} GB |"
             )
     compare()
 
 
 def compare() -> None:
     """Print what the simulation gives for the case that was measured, beside the measurement."""
-    case = printed("workers")
+    case = printed("workers")[0]
     n, workers = case["points"], case["workers"]
     graph = sum(stage(name, n, workers, 1).seconds for name in STAGES)
     each = sum(iteration(n, workers, 1).values())

@@ -45,6 +45,20 @@ def test_the_number_of_workers_changes_no_bit(cluster_of, points, undisturbed, n
         np.testing.assert_array_equal(fit(points[:600]).embedding_.compute(), undisturbed)
 
 
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_positions_of_the_points_that_edges_touch_change_no_bit(
+    cluster_of, killer_of, points, undisturbed, monkeypatch, n_workers
+):
+    """Also if one of two workers is killed."""
+    monkeypatch.setattr(parts, "_WHOLE", 100)
+    with cluster_of(n_workers) as cluster, distributed.Client(cluster) as client:
+        killer = killer_of(client, (), iterations=(5, 24) if n_workers > 1 else ())
+        with listening(killer):
+            Y = fit(points[:600]).embedding_.compute()
+        assert not killer.iterations
+    np.testing.assert_array_equal(Y, undisturbed)
+
+
 @pytest.mark.slow
 def test_workers_killed_in_every_stage_change_no_bit(cluster_of, killer_of, points, undisturbed):
     with cluster_of(2) as cluster, distributed.Client(cluster) as client:

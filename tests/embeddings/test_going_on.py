@@ -51,9 +51,9 @@ def test_counts_go_on(fitted):
     assert (np.diff(history.iteration) >= 0).all()
     assert (np.diff(history.seconds) >= 0).all()
     assert (np.diff(history.evaluations) >= 0).all()
-    assert len(model.path_.results) == len(model.path_.lams) == 5
+    assert len(model.path_.results) == len(model.path_.lams) == 6
     assert model.path_.results[-1].n_iter == 50
-    assert history.stage[-1] == 4
+    assert history.stage[-1] == 5
     assert model.objective_ == history.objective[-1]
 
 

@@ -17,11 +17,11 @@ Connect to a cluster, then use the estimators as those of one machine::
 
 `cluster` runs tasks and keeps their arrays in a folder that all workers see. Then each file is a
 station: `tables` and `blocks` (data in), `cells`, `certified`, `searching` and `neighbors` (the
-search, and its recall), `affinities`, `graph`, `thinning` (its strongest edges), `parts` (the graph
-in workers' memory), `objective` (its sums), and `running`, `start`, `embeddings` and `eigenmaps`
-(the estimators). They say what tasks do, by the functions of that station of one machine. How the
-data are cut depends on the data alone, and sums over shards are taken in their order: the number of
-workers changes no bit.
+search, and its recall), `affinities`, `graph`, `thinning` (its strongest edges), `parts` and
+`groups` (the graph in workers' memory), `objective` (its sums), and `running`, `start`,
+`embeddings` and `eigenmaps` (the estimators). They say what tasks do, by the functions of that
+station of one machine. How the data are cut depends on the data alone, and sums over shards are
+taken in their order: the number of workers changes no bit.
 """
 
 # ruff: noqa: E402  (first of all, say what is missing)

@@ -211,6 +211,10 @@ class Cluster:
         """Hand objects to some worker each, from which the others take them."""
         return list(self.client.scatter(list(objects), hash=False, direct=self._direct))
 
+    def fetch(self, futures: Sequence[Any]) -> list[Any]:
+        """Take results from the workers that have them."""
+        return list(self.client.gather(list(futures), direct=self._direct))
+
     @cached_property
     def _direct(self) -> bool:
         """Whether this process reaches the workers by itself, not only through the scheduler."""
@@ -235,7 +239,7 @@ class Cluster:
             try:
                 futures = ask()
                 own = beside()
-                return self.client.gather(futures, direct=self._direct), own
+                return self.fetch(futures), own
             except (CancelledError, OSError, TimeoutError) as error:
                 if self.is_lost() or attempt == _ATTEMPTS - 1:
                     raise self.explain(error, stage, "an evaluation") from error

@@ -42,10 +42,11 @@ class TSNE(Nonlinear, embeddings.TSNE):
     Notes
     -----
     The neighbours, affinities and their graph are made and kept in shards. During the minimisation
-    workers hold the shards and a copy of the positions, and sum the attraction. Meanwhile this
-    process sums the repulsion; it holds the positions, a sample of the edges of each point, their
-    factor and the grid, some 1,100 bytes per point at its peak. The map is the same to the bit for
-    any number of workers, also if some are lost on the way.
+    workers hold the shards and the positions, and sum the attraction; beyond ten million points,
+    each task has the positions of those only that its edges touch. Meanwhile this process sums the
+    repulsion; it holds the positions, a sample of the edges of each point, their factor and the
+    grid, some 1,100 bytes per point at its peak. The map is the same to the bit for any number of
+    workers, also if some are lost on the way.
 
     Not offered: affinities that are given, other metrics than Euclidean and cosine distances,
     ``init`` by diffusion or eigenmaps, and more than three components.

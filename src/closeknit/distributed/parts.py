@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
-from dask.sizeof import sizeof
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csr_matrix
@@ -18,9 +18,9 @@ from closeknit import embeddings
 from closeknit._arrays import Integers
 from closeknit.distributed.cluster import Folder
 from closeknit.distributed.graph import ShardedGraph, map_rows
+from closeknit.distributed.groups import Ends, Group
 from closeknit.kernels import Kernel
 from closeknit.linalg import canonical, sample_rows, with_data
-from closeknit.objectives import Attraction
 
 #: Points of a part, at most and at least, and parts of a graph that has few points.
 _MOST, _LEAST, _FEW = 2**17, 2**13, 8
@@ -29,9 +29,8 @@ _MOST, _LEAST, _FEW = 2**17, 2**13, 8
 _KEPT = (10, 4)
 #: Evaluations after which parts are spread over all workers again, if others have come.
 _SPREAD = 25
-
-#: The first point of a part, and the first that is not in it any more.
-Ends: TypeAlias = tuple[int, int]
+#: Points beyond which a task is sent the positions of those points only that its edges touch.
+_WHOLE = 10_000_000
 
 
 class Parts:
@@ -41,7 +40,8 @@ class Parts:
     other and the positions that it reads are close in memory. All objectives on a graph share them.
     What a part holds, and so what it sums, depends on the number of points alone; a task is given
     several parts, so that there are as many tasks as threads: each costs some milliseconds of the
-    scheduler and of its worker.
+    scheduler and of its worker. If there are few points, tasks are sent the positions of all; if
+    there are many, each is sent those that its edges touch. Its sums are the same, bit for bit.
 
     Parameters
     ----------
@@ -56,8 +56,7 @@ class Parts:
         self._common = (graph.name, graph.blocks.starts, graph.total, np.dtype(dtype).name)
         self._kernel = kernel
         self._numbering = ""  # of the parts that are loaded
-        self._futures: list[Any] | None = None
-        self._groups: list[list[Ends]] = []  # the parts of each future
+        self._loaded: tuple[list[Any], list[Integers]] | None = None
         self._workers: frozenset[str] = frozenset()
         self._count = 0
 
@@ -105,35 +104,45 @@ class Parts:
 
     def release(self) -> None:
         """Let workers forget the parts."""
-        self._futures = None
+        self._loaded = None
 
-    def futures(self, numbering: str) -> list[Any]:
-        """Futures of all parts in some numbering, made anew now and then if workers have come."""
-        client, count = self._cluster.client, self._count
+    def loaded(self, numbering: str) -> tuple[list[Any], list[Integers]]:
+        """Futures of groups of all parts, and the points that each touches if these are chosen.
+
+        In some numbering; made anew now and then if workers have come.
+        """
+        count = self._count
         self._count += 1
         if numbering != self._numbering:
             self.release()  # first, so that workers need not hold both
-        if self._futures is None or count % _SPREAD == 0:
-            known = client.scheduler_info(n_workers=-1)["workers"]
+        if self._loaded is None or count % _SPREAD == 0:
+            known = self._cluster.client.scheduler_info(n_workers=-1)["workers"]
             workers = frozenset(known)
             if not workers <= self._workers:
                 self.release()
             self._workers = workers
-        if self._futures is None:
-            batch, self._numbering = secrets.token_hex(4), numbering
-            common = (numbering, *self._common, self._kernel)
+        if self._loaded is None:
+            self._numbering = numbering
             n_threads = sum(worker["nthreads"] for worker in known.values())
-            self._groups = _divide(self.ends, max(1, n_threads))
-            self._futures = [
-                client.submit(
-                    _load_parts,
-                    self._cluster.folder,
-                    *(group, *common),
-                    key=f"closeknit-part-{batch}-{number}",
-                )
-                for number, group in enumerate(self._groups)
-            ]
-        return self._futures
+            self._loaded = self._load(_divide(self.ends, max(1, n_threads)))
+        return self._loaded
+
+    def _load(self, groups: list[list[Ends]]) -> tuple[list[Any], list[Integers]]:
+        """Let workers load groups of parts; if there are many points, ask which these touch."""
+        client, batch = self._cluster.client, secrets.token_hex(4)
+        chosen = self._graph.shape[0] > _WHOLE
+        common = (chosen, self._kernel, self._numbering, *self._common)
+        futures = [
+            client.submit(
+                Group.load,
+                self._cluster.folder,
+                *(group, *common),
+                key=f"closeknit-part-{batch}-{number}",
+            )
+            for number, group in enumerate(groups)
+        ]
+        asked = client.map(attrgetter("points"), futures, pure=False) if chosen else []
+        return futures, self._cluster.fetch(asked)
 
     def evaluate(
         self, X: NDArray[Any], numbering: str, meanwhile: Any
@@ -145,13 +154,11 @@ class Parts:
         positions = X.astype(self._common[-1], copy=False)
 
         def ask() -> list[Any]:
-            (sent,), futures = self._cluster.send([positions]), self.futures(numbering)
-            everywhere = [sent] * len(futures)
-            return list(
-                self._cluster.client.map(
-                    evaluate_parts, futures, self._groups, everywhere, pure=False
-                )
-            )
+            futures, touched = self.loaded(numbering)
+            wanted = [positions.take(points, axis=0) for points in touched] or [positions]
+            sent = self._cluster.send(wanted)
+            each = sent if touched else sent * len(futures)
+            return list(self._cluster.client.map(Group.evaluate, futures, each, pure=False))
 
         found, own = self._cluster.repeat("optimisation", ask, meanwhile)
         values = [value for part, _ in found for value in part]
@@ -164,58 +171,6 @@ def _divide(ends: list[Ends], n_groups: int) -> list[list[Ends]]:
     return [ends[begin:end] for begin, end in pairwise(cuts.tolist())]
 
 
-def evaluate_parts(
-    attractions: list[Attraction], group: list[Ends], X: NDArray[Any]
-) -> tuple[list[float], NDArray[Any]]:
-    """E⁺ of some parts, and its force on their points in the precision that it is summed in."""
-    X = np.require(
-        X, requirements="A"
-    )  # messages begin anywhere in memory, and reading that is slow
-    first = group[0][0]
-    force = np.empty((group[-1][1] - first, X.shape[1]))
-    values = [
-        attraction.value_of_rows(X, slice(*ends), force[ends[0] - first : ends[1] - first])
-        for attraction, ends in zip(attractions, group, strict=True)
-    ]
-    return values, force.astype(X.dtype, copy=False)
-
-
-def _load_parts(folder: Folder, group: list[Ends], *common: Any) -> list[Attraction]:
-    """Read some parts, one after the other: reading takes more memory than keeping."""
-    return [_load_part(folder, ends, *common) for ends in group]
-
-
-def _load_part(
-    folder: Folder,
-    ends: tuple[int, int],
-    numbering: str,
-    name: str,
-    starts: Integers,
-    total: float,
-    dtype: str,
-    kernel: Kernel,
-) -> Attraction:
-    """Read the rows of a part, in some numbering, or in the graph's own."""
-    rows, place = np.arange(*ends), None
-    if numbering:
-        rows = np.array(folder.load(f"order-{numbering}", mapped=True)[slice(*ends)])
-        place = folder.load(f"place-{numbering}", mapped=True)
-    ascending = np.argsort(rows, kind="stable")
-    cuts = np.searchsorted(rows[ascending], starts)
-    shards = []
-    for block in np.flatnonzero(np.diff(cuts)):
-        local = rows[ascending[cuts[block] : cuts[block + 1]]] - starts[block]
-        W = map_rows(folder, f"{name}-{block}", int(starts[-1]))[local]
-        shards.append(with_data(W, np.divide(W.data, total).astype(dtype)))
-    whole = shards[0] if len(shards) == 1 else sparse.vstack(shards, format="csr")
-    del shards
-    if place is not None:
-        whole = whole[np.argsort(ascending, kind="stable")]
-        whole.indices = place[whole.indices].astype(whole.indices.dtype, copy=False)
-        whole.has_sorted_indices = False
-    return Attraction(whole, kernel, 1)
-
-
 def _sample(
     folder: Folder, block: int, name: str, starts: Integers, total: float, dtype: str
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], float]:
@@ -225,9 +180,3 @@ def _sample(
     n_neighbors = _KEPT[W.shape[1] > embeddings.MAX_POINTS_EXACT]
     drawn = sample_rows(W, n_neighbors, int(starts[block]))
     return drawn.data, drawn.indices, drawn.indptr, float(entr(W.data).sum(dtype=np.float64))
-
-
-@sizeof.register(Attraction)  # type: ignore[untyped-decorator]
-def _size_of_attraction(attraction: Attraction) -> int:
-    W = attraction.weights
-    return int(W.data.nbytes + W.indices.nbytes + W.indptr.nbytes)

@@ -63,7 +63,7 @@ class Training:
     >>> tsne = ck.TSNE()
     >>> W, _ = ck.graphs.affinity_graph(load_iris().data, tsne)
     >>> [round(stage.lam, 2) for stage in tsne.training(W).schedule.stages]
-    [0.08, 0.17, 0.33, 0.67, 1.0]
+    [0.08, 0.17, 0.33, 0.67, 0.91, 1.0]
     """
 
     objective: Objective

@@ -16,8 +16,9 @@ from closeknit.kernels import student
 from closeknit.minimize import Direction, Schedule, SpectralMomentum
 from closeknit.objectives import Objective
 
-#: Share of each point's edges that attract while λ is small. With fewer edges an iteration costs
-#: less, and maps of MNIST, 20 newsgroups and flow cytometry keep as many neighbours or more.
+#: Share of each point's edges that attract while attraction is exaggerated. With fewer edges an
+#: iteration costs less, and maps of MNIST, 20 newsgroups and flow cytometry keep as many neighbours
+#: or more.
 _EARLY_EDGES = 0.25
 #: Iterations in which the time to number the points by their place is not made up for.
 _FEW_ITERATIONS = 10
@@ -68,11 +69,11 @@ class TSNE(NormalizedEmbedding):
     exaggeration : "auto", float, None or sequence of (float, int), default="auto"
         Short stages before the minimisation proper, each a factor by which attraction is
         exaggerated, that is λ divided, and its iterations: early exaggeration is a homotopy in λ.
-        ``"auto"`` is ``((12, 20), (6, 25), (3, 25), (1.5, 25))`` with spectral momentum,
+        ``"auto"`` is ``((12, 20), (6, 50), (3, 25), (1.5, 25), (1.1, 50))`` with spectral momentum,
         ``((12, 30), (3, 30))`` with momentum, else ``((12, 50), (6, 30), (3, 30), (1.5, 30))``. A
         number takes the place of the 12, and is followed by those below it: 4 is ``((4, 20),
-        (3, 25), (1.5, 25))``. None, or 1, has no such stages. For an exaggeration of 4 to the end,
-        use ``lam=1/4``. Not used if `lam` is a list.
+        (3, 25), (1.5, 25), (1.1, 50))``. None, or 1, has no such stages. For an exaggeration of 4
+        to the end, use ``lam=1/4``. Not used if `lam` is a list.
     max_iter : int, default=1000
         Most iterations of each stage, that is per λ. With ``tol="auto"``, a limit that stops a map
         whose neighbours are still coming together warns of it; so does `time_limit`.
@@ -133,9 +134,9 @@ class TSNE(NormalizedEmbedding):
     every point follows its neighbours, later whole clusters move at once. Such maps keep more
     neighbours than those of plain :class:`~closeknit.minimize.Momentum`. Points move by at most 3
     units per iteration, and beyond 70,000 points by more, as maps grow wider. Beyond 5,000 points,
-    only the strongest quarter of each point's edges attracts while λ is small; the objective of
-    those iterations is that of these edges. Nothing depends on the axes: a start that is turned
-    gives the map turned, up to the noise of the grid.
+    only the strongest quarter of each point's edges attracts while attraction is exaggerated; the
+    objective of those iterations is that of these edges. Nothing depends on the axes: a start that
+    is turned gives the map turned, up to the noise of the grid.
 
     The classical training, for comparison with other programs, whose learning rate n / exaggeration
     is a rate of 0.25 here::

@@ -314,9 +314,10 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
     default_tol: ClassVar[float] = 1e-4
     exaggeration: ClassVar[tuple[tuple[float, int], ...]] = (
         (12.0, 20),
-        (6.0, 25),
+        (6.0, 50),
         (3.0, 25),
         (1.5, 25),
+        (1.1, 50),
     )
 
     def __post_init__(self) -> None:
