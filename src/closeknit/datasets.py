@@ -43,7 +43,7 @@ def make_gaussian_mixture(
     n_clusters : int, default=20
         At most `n_samples`; every cluster has at least one point.
     n_intrinsic : int, default=8
-        Dimensions of each cluster's flat, at most `n_features`. Its axes lie in random directions,
+        Dimensions of each cluster's plane, at most `n_features`. Its axes lie in random directions,
         and the q-th is 1/√q times as long as the first.
     separation : float, default=4.0
         Root mean square distance between the centres, in units of the root mean square distance
