@@ -5,12 +5,12 @@ A server in a process of its own, and a client that takes frames as a page does,
     python benchmarks/explore.py                    # 10,000 and 70,000 points
     python benchmarks/explore.py 1000000            # a million; minutes, and several GiB
     python benchmarks/explore.py 70000 --browser    # and how Chromium draws and pans
-    python benchmarks/explore.py 70000 --legs       # from slider to map, leg by leg, no server
+    python benchmarks/explore.py 70000 --steps      # from slider to map, step by step, no server
 
 The data are clusters of rank 8 in 50 dimensions, as in finished.py. A page also draws:
 ``--browser`` counts the frames that Chromium draws with software WebGL, on the same cores, and
 times the frames of a map at rest that is dragged about.
-``--legs`` counts seconds of processors, which other work on the machine changes less than time.
+``--steps`` counts seconds of processors, which other work on the machine changes less than time.
 """
 
 from __future__ import annotations
@@ -265,8 +265,8 @@ def measure(n: int, most: float | None, browser: bool) -> str:
     return f"| {' | '.join(row)} |"
 
 
-def legs(n: int, most: float | None) -> str:
-    """Seconds of processors for each leg from a new perplexity to the first map moved by it."""
+def steps(n: int, most: float | None) -> str:
+    """Seconds of processors for each step from a new perplexity to the first map moved by it."""
     X, y = clusters(n)
     session = open_data(X, y, max_perplexity=most, parameters=Parameters(perplexity=PERPLEXITY))
     engine, builder = session.engine, session.engine.builder
@@ -275,7 +275,7 @@ def legs(n: int, most: float | None) -> str:
     engine.wait(lambda: engine.frame.iteration == 130, timeout=3600.0)
     spent: dict[str, list[float]] = {}
 
-    def leg(name: str, act: Callable[..., Any], *given: Any) -> Any:
+    def timed(name: str, act: Callable[..., Any], *given: Any) -> Any:
         begun = time.process_time()
         found = act(*given)
         spent.setdefault(name, []).append(time.process_time() - begun)
@@ -289,14 +289,14 @@ def legs(n: int, most: float | None) -> str:
 
     memory = Recycler()  # as the engine has one
     for level in levels(most):
-        leg("all, to the first map", until_moved, level)
+        timed("all, to the first map", until_moved, level)
         with recycling(memory):
-            rows = leg("bandwidths and affinities", builder._solve, level).affinities
-            leg("graph", builder._pairs.symmetrize, rows)
+            rows = timed("bandwidths and affinities", builder._solve, level).affinities
+            timed("graph", builder._pairs.symmetrize, rows)
             graph, Y = engine.model.graph, engine.positions
-            at = leg("objective", TSNE(perplexity=level).training, graph).objective.at(1.0)
-        leg("evaluation, the first", at.value_and_gradient, Y)
-        leg("evaluation, the next", at.value_and_gradient, Y)
+            at = timed("objective", TSNE(perplexity=level).training, graph).objective.at(1.0)
+        timed("evaluation, the first", at.value_and_gradient, Y)
+        timed("evaluation, the next", at.value_and_gradient, Y)
     engine.stop()
     return "\n".join(
         f"| {name} | {np.median(times):.3f} | {min(times):.3f} |" for name, times in spent.items()
@@ -322,13 +322,13 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 70_000])
     parser.add_argument("--max-perplexity", type=float, help="default: what the explorer offers")
     parser.add_argument("--browser", action="store_true")
-    parser.add_argument("--legs", action="store_true")
+    parser.add_argument("--steps", action="store_true")
     options = parser.parse_args()
     print(f"load: {os.getloadavg()[0]:.1f}", flush=True)
-    if options.legs:
+    if options.steps:
         for n in options.sizes:
             print(f"| {n:,} points | seconds of processors, median | least |\n| --- | --- | --- |")
-            print(legs(n, options.max_perplexity), flush=True)
+            print(steps(n, options.max_perplexity), flush=True)
         return
     print(f"| {' | '.join(HEADINGS)} |\n|{' --- |' * len(HEADINGS)}", flush=True)
     for n in options.sizes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,6 +172,26 @@ def test_stations_are_reachable_at_once():
     for name in public:
         assert getattr(closeknit, name) is importlib.import_module(f"closeknit.{name}")
         assert name in dir(closeknit)
+
+
+#: What cannot be shown in a few lines: the entry point of the script, and runs of experiments.
+WITHOUT_EXAMPLE = {"cli.main", "Scale", "sections"}
+
+
+def test_every_public_name_shows_how_it_is_used():
+    """Each class and function in an ``__all__`` has an example in its docstring."""
+    packages = [name for name in ROW if not name.startswith("_")]
+    packages += [f"experiments.{part}" for part in ("affinities", "embeddings", "sparsification")]
+    wrong = []
+    for package in [*packages, "io.anndata"]:
+        module = importlib.import_module(f"closeknit.{package}")
+        for name in module.__all__:
+            found = getattr(module, name)
+            shown = ">>>" in (found.__doc__ or "")
+            documented = inspect.isclass(found) or inspect.isfunction(found)
+            if documented and not shown and not {name, f"{package}.{name}"} & WITHOUT_EXAMPLE:
+                wrong.append(f"{package}.{name}")
+    assert not wrong
 
 
 def drawn_folders() -> dict[str, set[str]]:

@@ -1,4 +1,4 @@
-// The explorer: a session on the screen, whatever carries its messages.
+// The explorer: shows a session, over any transport of messages.
 
 import { showBusy } from "./busy";
 import { showNeighbors, showPoint } from "./card";
@@ -23,7 +23,7 @@ export class App {
   private selecting: Selecting;
   private tip = h("div", { className: "ck-card ck-tip", hidden: true });
   private state: Header | null = null;
-  /** Parameters that were set and not yet taken over: until then the session's are older. */
+  /** Parameters that were sent and not yet answered: until then the session's are older. */
   private unanswered: Record<string, unknown> | null = null;
   private colors: Colors;
   private theme = new Theme((name) => this.showTheme(name));
@@ -33,7 +33,7 @@ export class App {
   constructor(transport: Transport) {
     this.client = new Client(
       transport,
-      (header, payload) => this.hear(header, payload),
+      (header, payload) => this.receive(header, payload),
       (reason) => this.lost(reason),
     );
     this.panel = new Panel(this.actions(), this.chart.element);
@@ -68,19 +68,19 @@ export class App {
     this.maps.each((view) => view.dispose());
   }
 
-  // What comes from the session -----------------------------------------------------------------
+  // Messages of the session ---------------------------------------------------------------------
 
-  private hear(header: Header, payload: ArrayBuffer): void {
+  private receive(header: Header, payload: ArrayBuffer): void {
     if (header.type === "hello") {
       this.colors.setThemes(header.themes);
     } else if (header.type === "state") {
-      this.hearState(header);
+      this.receiveState(header);
     } else if (header.type === "frame") {
-      this.hearFrame(header, payload);
+      this.receiveFrame(header, payload);
     }
   }
 
-  private hearState(state: Header): void {
+  private receiveState(state: Header): void {
     const before = this.state;
     this.state = state;
     this.panel.show(state);
@@ -104,7 +104,7 @@ export class App {
     }
   }
 
-  private hearFrame(header: Header, payload: ArrayBuffer): void {
+  private receiveFrame(header: Header, payload: ArrayBuffer): void {
     const positions = positionsOf(header, payload);
     const others = this.maps.count !== positions.count;
     if (others) this.colors.repaint(positions.count);
@@ -142,7 +142,7 @@ export class App {
     }
   }
 
-  // What the user does --------------------------------------------------------------------------
+  // Actions of the user --------------------------------------------------------------------------
 
   private actions(): Actions {
     const does = (type: string) => () => this.quietly(() => this.client.ask(type));
@@ -168,7 +168,7 @@ export class App {
       embed: does("embed"),
       leave: does("leave"),
       pin: () => this.quietly(() => this.client.ask(this.state?.pinned ? "unpin" : "pin")),
-      export: (what, format) => this.quietly(() => this.export(what, format)),
+      export: (kind, format) => this.quietly(() => this.export(kind, format)),
       code: async () => new TextDecoder().decode((await this.exported("code", null)).payload),
       theme: () => this.theme.toggle(),
     };
@@ -256,18 +256,18 @@ export class App {
     this.quietly(async () => this.chart.set((await this.client.ask("history")).header.rows));
   }
 
-  private exported(what: string, format: string | null) {
-    return this.client.ask("export", { what, format, color: this.colors.by || null });
+  private exported(kind: string, format: string | null) {
+    return this.client.ask("export", { kind, format, color: this.colors.by || null });
   }
 
-  private async export(what: string, format: string | null): Promise<void> {
+  private async export(kind: string, format: string | null): Promise<void> {
     this.panel.say("Preparing the file…");
-    const { header, payload } = await this.exported(what, format);
+    const { header, payload } = await this.exported(kind, format);
     download(header.name, payload);
     this.panel.say(`Saved ${header.name}.`);
   }
 
-  /** Do something; what goes wrong is said, and nothing else happens. */
+  /** Call, and show the message of an error. */
   private async quietly(act: () => Promise<unknown>): Promise<void> {
     try {
       await act();

@@ -1,4 +1,4 @@
-// Over the map: what is awaited, or what went wrong.
+// A note over the map while it waits for a search, and after a failure.
 
 import { h, replace } from "./dom";
 import type { Header } from "./protocol";
@@ -6,7 +6,7 @@ import type { Header } from "./protocol";
 export function showBusy(parent: HTMLElement, state: Header): void {
   const words: Record<string, string> = {
     "searching for neighbours": "Searching for neighbours. Until then, two columns of the data:",
-    failed: `This did not work: ${state.error}`,
+    failed: `The map failed: ${state.error}`,
     disconnected: `Disconnected: ${state.error}. Reload the page to try again.`,
   };
   const text = words[state.stage];

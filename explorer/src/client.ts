@@ -1,28 +1,33 @@
-// Requests that are answered, and news that come by themselves.
+// Requests with their answers, and messages that come without a request.
 
 import type { Header, Message, Transport } from "./protocol";
 
-type News = (header: Header, payload: ArrayBuffer) => void;
+type Receive = (header: Header, payload: ArrayBuffer) => void;
+
+const DISCONNECTED = "Disconnected. Reload the page to try again.";
 
 export class Client {
   private next = 1;
+  private closed = false;
   private waiting = new Map<number, { resolve: (m: Message) => void; reject: (e: Error) => void }>();
 
   constructor(
     private transport: Transport,
-    private news: News,
+    private unasked: Receive,
     onClose: (reason: string) => void,
   ) {
     transport.onMessage = (message) => this.receive(message);
     transport.onClose = (reason) => {
-      for (const { reject } of this.waiting.values()) reject(new Error("the connection is closed"));
+      this.closed = true;
+      for (const { reject } of this.waiting.values()) reject(new Error(DISCONNECTED));
       this.waiting.clear();
       onClose(reason);
     };
   }
 
-  /** Ask for something; what the user can mend is an error with a sentence. */
+  /** Send a request; what the user can fix is rejected with a sentence. */
   ask(type: string, fields: Record<string, unknown> = {}, payload?: Uint8Array): Promise<Message> {
+    if (this.closed) return Promise.reject(new Error(DISCONNECTED)); // nothing would ever answer
     const id = this.next++;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
@@ -41,7 +46,7 @@ export class Client {
   private receive(message: Message): void {
     const { header, payload } = message;
     if (header.type !== "reply") {
-      this.news(header, payload);
+      this.unasked(header, payload);
       return;
     }
     const asked = this.waiting.get(header.id);
@@ -51,7 +56,7 @@ export class Client {
   }
 }
 
-/** Runs one call at a time; of those that come meanwhile only the last is made. */
+/** Makes one call at a time; of the calls that are asked for meanwhile, only the last is made. */
 export function latest<T>(call: (value: T) => Promise<unknown>): (value: T) => void {
   let busy = false;
   let next: { value: T } | null = null;

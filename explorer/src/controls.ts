@@ -1,4 +1,4 @@
-// The controls beside the map: they know how to show a state, and tell what the user does.
+// The controls beside the map: they show a value, and call back when the user changes it.
 
 import { h, unique } from "./dom";
 import { icon, type IconName } from "./icons";
@@ -6,8 +6,8 @@ import { icon, type IconName } from "./icons";
 export interface Slider {
   element: HTMLElement;
   set(value: number): void;
-  /** Write the value again, whose text has changed. */
-  tell(): void;
+  /** Write the text of the value again. */
+  refresh(): void;
   range(low: number, high: number): void;
   input: HTMLInputElement;
 }
@@ -35,14 +35,14 @@ export function slider(
   const output = h("output", {});
   output.setAttribute("for", id);
   const value = () => low * Math.pow(high / low, Number(input.value) / STEPS);
-  const tell = (given = value()) => {
+  const refresh = (given = value()) => {
     output.textContent = form(given);
     input.setAttribute("aria-valuetext", form(given));
   };
   let exact: number | null = null; // what was set, of which the slider shows the nearest step
   input.addEventListener("input", () => {
     exact = null;
-    tell();
+    refresh();
     moved(value(), false);
   });
   input.addEventListener("change", () => moved(value(), true));
@@ -60,9 +60,9 @@ export function slider(
       if (input.matches(":active")) return; // it is being dragged
       input.value = String(Math.round((STEPS * Math.log(given / low)) / Math.log(high / low)));
       exact = given;
-      tell(given);
+      refresh(given);
     },
-    tell: () => tell(exact ?? value()),
+    refresh: () => refresh(exact ?? value()),
     range(from, to) {
       [low, high] = [from, Math.max(to, from * 1.001)];
     },

@@ -56,13 +56,13 @@ export function namingForm(label: (text: string) => void): HTMLElement {
 }
 
 export function exportForm(
-  download: (what: string, format: string | null) => void,
+  download: (kind: string, format: string | null) => void,
   readCode: () => Promise<string>,
 ): Node[] {
-  const what = select("File", EXPORTS, () => {});
+  const kind = select("File", EXPORTS, () => {});
   const code = h("pre", { className: "ck-code", tabIndex: 0, hidden: true });
   const go = () => {
-    const [name, format = null] = what.input.value.split(" ");
+    const [name, format = null] = kind.input.value.split(" ");
     download(name, format);
   };
   const show = async () => {
@@ -70,7 +70,7 @@ export function exportForm(
     code.hidden = false;
   };
   return [
-    what.element,
+    kind.element,
     h(
       "div",
       { className: "ck-row" },

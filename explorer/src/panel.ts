@@ -26,7 +26,7 @@ export interface Actions {
   embed(): void;
   leave(): void;
   pin(): void;
-  export(what: string, format: string | null): void;
+  export(kind: string, format: string | null): void;
   code(): Promise<string>;
   theme(): void;
 }
@@ -221,7 +221,7 @@ export class Panel {
 
   showSigma(at: number, value: number): void {
     this.sigma = { at, text: `, median σ ${shown(value, 3)}` };
-    this.sliders.perplexity.tell();
+    this.sliders.perplexity.refresh();
   }
 
   showNumbers(frame: Header, rate: number): void {

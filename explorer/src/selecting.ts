@@ -1,4 +1,4 @@
-// What is selected and found on the maps, and what the session is told of it.
+// The selected and the found points, on the maps and in the session.
 
 import type { Client } from "./client";
 import type { Colors } from "./coloring";

@@ -14,7 +14,7 @@ export class Theme {
     } catch {
       // Nothing is remembered here.
     }
-    system.addEventListener("change", this.tell);
+    system.addEventListener("change", this.notify);
   }
 
   get name(): ThemeName {
@@ -29,12 +29,12 @@ export class Theme {
     } catch {
       // It is forgotten, then.
     }
-    this.tell();
+    this.notify();
   }
 
   dispose(): void {
-    system.removeEventListener("change", this.tell);
+    system.removeEventListener("change", this.notify);
   }
 
-  private tell = () => this.changed(this.name);
+  private notify = () => this.changed(this.name);
 }

@@ -10,7 +10,7 @@ interface Model {
 }
 
 function connectModel(model: Model): Transport {
-  const hear = (content: any, buffers: DataView[]) => {
+  const receive = (content: any, buffers: DataView[]) => {
     const view = buffers[0];
     const payload = view
       ? (view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength) as ArrayBuffer)
@@ -25,10 +25,10 @@ function connectModel(model: Model): Transport {
     onClose: () => {},
     close() {
       model.send({ type: "close" });
-      model.off("msg:custom", hear);
+      model.off("msg:custom", receive);
     },
   };
-  model.on("msg:custom", hear);
+  model.on("msg:custom", receive);
   return transport;
 }
 

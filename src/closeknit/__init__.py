@@ -1,4 +1,4 @@
-"""closeknit: who is close to whom, and what that looks like.
+"""closeknit: neighbours, entropic affinities, graphs and maps of data.
 
 One line of flow, each module importing only from those before it::
 
@@ -13,6 +13,7 @@ Names are imported when they are first used.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name not in __all__:
-        raise AttributeError(f"module 'closeknit' has no attribute {name!r}")
+        here = sys.modules[__name__]  # with which Python itself suggests similar names
+        raise AttributeError(f"module 'closeknit' has no attribute {name!r}", name=name, obj=here)
     home = import_module(f"closeknit.{_HOME.get(name, name)}")
     globals()[name] = found = getattr(home, name) if name in _HOME else home
     return found  # at once the next time

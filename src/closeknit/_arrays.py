@@ -1,4 +1,4 @@
-"""Names for the arrays that signatures speak of most."""
+"""Short names for the array types that signatures use most."""
 
 from typing import Any, TypeAlias
 

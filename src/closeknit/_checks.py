@@ -1,4 +1,4 @@
-"""What users give, checked before anything touches it: sparse matrices, arrays, numbers."""
+"""Checks of what users pass: sparse matrices, arrays, numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 2**31 - 1
 
 
 def check_structure(X: Any, name: str = "the sparse matrix") -> Any:
-    """Refuse what compiled code could not take: masked entries, sparse indices that lead nowhere, …
+    """Refuse what compiled code cannot take: masked entries, sparse indices out of range, …
 
     Complex numbers are refused as well, and more rows or columns than 32 bits can number. Compiled
     code trusts the structure of a sparse matrix, SciPy's as well as ours, so this comes
@@ -99,7 +99,7 @@ def check_finite(values: NDArray[Any], name: str) -> None:
 
 
 def real_array(X: Any, name: str) -> Array:
-    """Return numbers in double precision, or say why they are none.
+    """Return numbers in double precision, or raise an error that says why they are none.
 
     Parameters
     ----------

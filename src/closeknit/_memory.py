@@ -1,4 +1,4 @@
-"""Large arrays in memory that was used before.
+"""Recycled memory for large arrays.
 
 The system hands out new memory page by page, empty and at the first touch. For arrays of tens of
 megabytes that takes as long as filling them, and on virtual machines several times as long. Who
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-#: Bytes from which on arrays are worth it.
+#: Bytes from which on arrays are worth recycling.
 _LARGE = 2**22
 #: Room that a new piece of memory has to spare, so that the next array may be a little larger.
 _SPARE = 1.25
@@ -26,7 +26,7 @@ _current: ContextVar[Recycler | None] = ContextVar("closeknit_recycler", default
 
 
 class Recycler:
-    """Memory of arrays that nobody refers to any more, for the next ones.
+    """Keeps the memory of arrays that are no longer referenced, for new ones.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Recycler:
         self._free: list[NDArray[np.uint8]] = []
 
     def empty(self, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return an array whose memory comes back once it and all its views are gone."""
+        """Return an array whose memory is recycled once it and all its views are gone."""
         memory = self._take(size * dtype.itemsize)
         # Views of this array refer to it, not to what it refers to, which is no array.
         array = np.frombuffer(memory.data, dtype, size)
@@ -49,7 +49,7 @@ class Recycler:
         return array
 
     def reserve(self, sizes: list[int]) -> None:
-        """Have pieces of so many bytes ready, which takes as long as filling them."""
+        """Allocate pieces of these sizes, in bytes; that takes as long as filling them."""
         for size in sizes:
             if size >= _LARGE:
                 self._free.append(np.full(int(_SPARE * size), 0, np.uint8))
@@ -80,7 +80,7 @@ def recycling(recycler: Recycler) -> Iterator[None]:
 
 
 def empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array that is not filled yet, where it is large of recycled memory.
+    """Return an uninitialised array; a large one uses recycled memory.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How many threads a call may use, work cut into chunks that run on them, and BLAS."""
+"""The number of threads of a call, chunks of work that run on them, and threads of BLAS."""
 
 from __future__ import annotations
 
@@ -150,13 +150,13 @@ def run_chunks(
 
 
 class _Others:
-    """Threads that compute beside the one that asks them to."""
+    """Threads that compute in the background."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, as in a child process, which has none of them."""
+        """Start over, as a forked child must, which has none of the threads."""
         self.pool = ThreadPoolExecutor(_MANY, "closeknit")
 
 
@@ -199,7 +199,7 @@ def beside(n_jobs: int | None, function: Callable[[], T]) -> Callable[[], T]:
     else:
         try:
             _others.pool.submit(run)
-        except RuntimeError:  # no thread to be had, or the interpreter is about to end
+        except RuntimeError:  # no thread is available, or the interpreter is about to end
             run()  # unless a thread that there is does so: what was refused may still be queued
     return done.result
 
@@ -215,7 +215,7 @@ class _Blas:
     limit: Any = None
 
     def unlock(self) -> None:
-        """Forget who holds the lock: in a child process that may be a thread it does not have."""
+        """Replace the lock, which in a forked child a thread may hold that does not exist there."""
         self.lock = threading.Lock()
 
 
@@ -259,7 +259,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 class _BeforeExit(ContextDecorator):
-    """Functions that Python's end waits for: an end in the middle of one aborts the process.
+    """Makes Python's exit wait for functions, in the middle of which it would abort the process.
 
     An interpreter that ends unwinds the stacks of daemon threads that come back to it, and SciPy's
     transforms cannot be unwound through. After the end has begun daemon threads enter no more.
@@ -269,7 +269,7 @@ class _BeforeExit(ContextDecorator):
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, as in a child process, which has no other threads."""
+        """Start over, as a forked child must, which has no other threads."""
         self._inside, self._ended, self._changed = 0, False, threading.Condition()
 
     def __enter__(self) -> None:
@@ -286,7 +286,7 @@ class _BeforeExit(ContextDecorator):
                 self._changed.notify_all()
 
     def end(self) -> None:
-        """Wait until no thread is inside, and let none in again."""
+        """Wait until no thread is inside, and let none enter again."""
         with self._changed:
             self._ended = True
             while self._inside:

@@ -31,7 +31,7 @@ def make_gaussian_mixture(
     dtype: DTypeLike = np.float64,
     random_state: Any = None,
 ) -> tuple[NDArray[Any], Integers]:
-    """Clusters of different size, spread and shape, each near a flat of few dimensions.
+    """Clusters of different size, spread and shape, each near a plane of few dimensions.
 
     As in most real data, and unlike in a ball of Gaussian noise, points have neighbours that are
     much nearer than the rest, whatever `n_features`. A million points of 50 features take seconds.
@@ -43,7 +43,7 @@ def make_gaussian_mixture(
     n_clusters : int, default=20
         At most `n_samples`; every cluster has at least one point.
     n_intrinsic : int, default=8
-        Dimensions of each cluster's flat, at most `n_features`. Its axes lie in random directions,
+        Dimensions of each cluster's plane, at most `n_features`. Its axes lie in random directions,
         and the q-th is 1/√q times as long as the first.
     separation : float, default=4.0
         Root mean square distance between the centres, in units of the root mean square distance

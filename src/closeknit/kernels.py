@@ -39,6 +39,12 @@ class Kernel(ABC):
         What cpp/common/kernel.h calls it; -1 if it is for affinities only.
     scale, power : float, default=1.0
         Shape of the kernel, with the meaning that its family gives them.
+
+    Examples
+    --------
+    >>> from closeknit.kernels import STUDENT
+    >>> float(STUDENT.K(1.0)), float(STUDENT.K1(1.0))
+    (0.5, -0.5)
     """
 
     name: str

@@ -10,7 +10,7 @@
     interruptible(function)          called while compiled code computes; what it raises ends that
     shown(verbose)                   what ``verbose=True`` means everywhere: bars and text on stderr
 
-Nothing is printed unless somebody asks for it.
+Nothing is printed unless asked for.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _logger = logging.getLogger("closeknit")
 
 @dataclass(frozen=True)
 class Event:
-    """How far one stage of the work is.
+    """The progress of one stage.
 
     Attributes
     ----------
@@ -55,6 +55,12 @@ class Event:
         Parts of the stage that are done, and their number; 0 if that is not known.
     state : object or None
         More about it: during a minimisation its :class:`~closeknit.minimize.State`.
+
+    Examples
+    --------
+    >>> from closeknit.progress import Event
+    >>> Event("votes", 1, 4)
+    Event(stage='votes', done=1, total=4, state=None)
     """
 
     stage: str
@@ -63,7 +69,7 @@ class Event:
     state: Any = None
 
 
-#: What hears events; its return value is ignored.
+#: A function that receives events; its return value is ignored.
 Listener = Callable[[Event], object]
 
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
@@ -71,7 +77,7 @@ _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=(
 
 @contextmanager
 def listening(listener: Listener | None) -> Iterator[None]:
-    """Let `listener` hear the events of this thread inside the block; None silences all.
+    """Send the events of this thread to `listener` inside the block; None silences all listeners.
 
     Examples
     --------
@@ -89,7 +95,7 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 
 def report(stage: str, done: int = 0, total: int = 0, state: Any = None) -> None:
-    """Report to all listeners how far a stage is.
+    """Report the progress of a stage to all listeners.
 
     Parameters
     ----------
@@ -97,6 +103,13 @@ def report(stage: str, done: int = 0, total: int = 0, state: Any = None) -> None
     done, total : int, default=0
         Parts of the stage; a total of 0 is not known.
     state : object, default=None
+
+    Examples
+    --------
+    >>> from closeknit.progress import listening, report
+    >>> with listening(print):
+    ...     report("votes", 1, 4)
+    Event(stage='votes', done=1, total=4, state=None)
     """
     for listener in _listeners.get():
         listener(Event(stage, done, total, state))
@@ -138,12 +151,12 @@ def interruptible(check: Callable[[], object]) -> Iterator[None]:
     --------
     >>> from closeknit.progress import interruptible, poll
     >>> def give_up():
-    ...     raise TimeoutError("nobody waits any more")
+    ...     raise TimeoutError("the time is up")
     >>> with interruptible(give_up):
     ...     poll()
     Traceback (most recent call last):
         ...
-    TimeoutError: nobody waits any more
+    TimeoutError: the time is up
     """
     token = _check.set(check)
     try:
@@ -153,7 +166,15 @@ def interruptible(check: Callable[[], object]) -> Iterator[None]:
 
 
 def poll() -> None:
-    """Let whoever waits end the work: compiled loops do so, and long work in Python may."""
+    """Call the function of `interruptible`, if any; compiled loops do so, long Python code may.
+
+    Examples
+    --------
+    >>> from closeknit.progress import interruptible, poll
+    >>> with interruptible(lambda: print("still wanted")):
+    ...     poll()
+    still wanted
+    """
     check = _check.get()
     if check is not None:
         check()

@@ -1,4 +1,4 @@
-"""How faithful an embedding is: to the neighbours in the data, and to labels.
+"""Measures of how faithful an embedding is, to the neighbours in the data and to labels.
 
 Every measure is an average over points, exact by default. For large data ask for a `sample`: the
 average is then taken over that many random points, each still compared with all the others.

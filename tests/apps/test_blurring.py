@@ -81,12 +81,14 @@ def test_points_that_met_weigh_as_many(blobs):
     """One place of three points draws others as three points in that place do."""
     rng = np.random.default_rng(0)
     places, sigmas = rng.normal(size=(6, 2)), rng.uniform(0.5, 1.0, 6)
-    heads, sizes = places[:4], np.array([1.0, 3.0, 1.0, 2.0])
+    representatives, sizes = places[:4], np.array([1.0, 3.0, 1.0, 2.0])
     near = np.tile(np.arange(4, dtype=np.int32), (6, 1))
-    repeated = np.repeat(heads, sizes.astype(int), axis=0)
+    repeated = np.repeat(representatives, sizes.astype(int), axis=0)
     P = np.exp(-0.5 * np.square(cdist(places, repeated) / sigmas[:, None]))
     expected = P / P.sum(axis=1, keepdims=True) @ repeated
-    np.testing.assert_allclose(blur(places, heads, sizes, sigmas, near, 1), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        blur(places, representatives, sizes, sigmas, near, 1), expected, rtol=1e-12
+    )
 
 
 @pytest.mark.filterwarnings("ignore::closeknit.exceptions.NoBandwidthWarning")

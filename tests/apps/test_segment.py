@@ -74,6 +74,11 @@ def test_wrong_images(image, message):
         to_luv(image)
 
 
+def test_a_path_is_no_image():
+    with pytest.raises(TypeError, match=r"got the path 'photo\.png'; read it with"):
+        to_luv("photo.png")
+
+
 # Affinities
 
 

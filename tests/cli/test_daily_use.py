@@ -224,6 +224,12 @@ def test_help_has_no_type_for_switches(in_process):
     assert "--install-completion" in in_process("--help").stdout
 
 
+@pytest.mark.parametrize("command", ["demo", "segment", "explore"])
+def test_help_offers_several_perplexities_only_where_they_are_taken(in_process, command):
+    assert "averaged" not in in_process(command, "--help").succeeds().stdout
+    assert "averaged" in in_process("embed", "--help").succeeds().stdout
+
+
 @pytest.mark.filterwarnings("default::closeknit.exceptions.CloseknitWarning")
 def test_columns_of_our_names_stay_and_ours_get_others(in_process, flowers, tmp_path):
     """A label called as what is written is not lost, and the work is not, either."""

@@ -57,7 +57,7 @@ def test_quiet(closeknit, picture):
     [
         (["-o", "square.png", "-k", "2"], 2, "would overwrite the input"),
         (["-o", "parts.jpg", "-k", "2"], 1, "its ending is unknown; use one of .png, .npy"),
-        (["-o", "parts.png"], 2, "pass --segments 5"),
+        (["-o", "parts.png"], 2, "needs the number of segments; pass for example --segments 5"),
         (["-o", "parts.png", "-m", "meanshift", "-k", "2"], 2, "--segments has no use"),
     ],
 )

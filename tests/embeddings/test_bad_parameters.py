@@ -67,8 +67,8 @@ def test_parameters(model, name, value, saying):
 
 
 DATA = {
-    "NaN": (np.where(X > 1.0, np.nan, X), "contains NaN"),
-    "infinity": (np.where(X > 1.0, np.inf, X), "contains infinity"),
+    "NaN": (np.where(X > 1.0, np.nan, X), r"contains NaN, first in row \d+, column \d; fill"),
+    "infinity": (np.where(X > 1.0, np.inf, X), "contains infinity, first in row"),
     "no samples": (np.zeros((0, 4)), r"0 sample\(s\) .* minimum of 2 is required"),
     "no features": (np.zeros((5, 0)), r"0 feature\(s\) .* minimum of 1 is required"),
     "one sample": (X[:1], r"1 sample\(s\) .* minimum of 2 is required"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -96,7 +97,9 @@ def test_pandas_output_and_names(model):
     assert list(frame.columns) == names
     assert list(emb.get_feature_names_out()) == names
     assert isinstance(emb.embedding_, np.ndarray)
-    placed = emb.transform(pd.DataFrame(X_NEW, columns=list("abcd"), index=range(9, 18)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as of scikit-learn about names that are there, or are not
+        placed = emb.transform(pd.DataFrame(X_NEW, columns=list("abcd"), index=range(9, 18)))
     assert list(placed.columns) == names
     assert list(placed.index) == list(range(9, 18))
 

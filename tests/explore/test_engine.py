@@ -101,10 +101,12 @@ def test_what_has_changed_ends_an_iteration_before_it_is_done(
     engine.step(10)
     assert engine.wait(lambda: engine.frame.iteration == 18)
     engine.stop()
-    legs = {leg.parameters.perplexity: sum(n for _, n in leg.stages) for leg in engine.trail}
+    phases = {
+        phase.parameters.perplexity: sum(n for _, n in phase.stages) for phase in engine.phases
+    }
     # The first evaluation is of the map as it was.
     done = max(0, evaluation - 2)
-    assert legs == {30.0: 8, **({20.0: done} if done else {}), 15.0: 10 - done}
+    assert phases == {30.0: 8, **({20.0: done} if done else {}), 15.0: 10 - done}
     np.testing.assert_array_equal(again(engine, digits[0]), engine.positions)
 
 
@@ -146,7 +148,7 @@ def test_neighbors_are_searched_once(engine, monkeypatch):
 
 @pytest.mark.parametrize("model", ["tsne", "ssne", "ee"])
 def test_the_code_makes_the_same_map(engine, digits, model):
-    """A way of several legs, made again by the estimators' public names, to the bit."""
+    """A map of several phases is made again by the estimators' public names, to the bit."""
     engine.set(Parameters(model, perplexity=20.0))
     engine.step(30)
     assert engine.wait(lambda: engine.frame.iteration == 30)
@@ -171,8 +173,10 @@ def test_maps_of_many_points_begin_to_move_without_a_factor(engine, digits, monk
     engine.step(16)
     assert engine.wait(lambda: engine.frame.iteration == 46)
     engine.stop()
-    legs = [(leg.at_once, sum(count for _, count in leg.stages)) for leg in engine.trail]
-    assert legs == [(False, 30), (True, 10), (False, 6)]
+    phases = [
+        (phase.plain_momentum, sum(count for _, count in phase.stages)) for phase in engine.phases
+    ]
+    assert phases == [(False, 30), (True, 10), (False, 6)]
     np.testing.assert_array_equal(again(engine, digits[0]), engine.positions)
 
 
@@ -190,7 +194,7 @@ def test_the_code_makes_the_same_map_of_so_many_points_that_sums_are_on_a_grid(m
     engine.step(14)
     assert engine.wait(lambda: engine.frame.iteration == 26)
     engine.stop()
-    assert [leg.at_once for leg in engine.trail] == [False, True, False]
+    assert [phase.plain_momentum for phase in engine.phases] == [False, True, False]
     np.testing.assert_array_equal(again(engine, X), engine.positions)
 
 
@@ -204,7 +208,7 @@ def test_another_model_takes_the_map_at_its_own_scale(engine):
     engine.step()
     assert engine.wait(lambda: engine.frame.iteration == count + 1)
     engine.stop()
-    assert engine.trail[-1].scale < 0.6
+    assert engine.phases[-1].scale < 0.6
     assert np.ptp(engine.positions) < wide
 
 
@@ -307,4 +311,4 @@ def test_of_very_many_points_there_is_one_graph_at_a_time(engine, monkeypatch):
     assert engine.wait(lambda: engine.frame.iteration == 5)
     engine.stop()
     assert found == [(None, None)]
-    assert engine.trail[-1].scale != 1.0
+    assert engine.phases[-1].scale != 1.0

@@ -237,7 +237,7 @@ def random_message(rng):
         return rng.bytes(int(rng.integers(0, 200)))
     things = [None, True, -1, 2**70, 1e308, "x", "<b>", [], {}, [[1]], {"a": 1}]
     kinds = ["set", "play", "step", "point", "select", "label", "export", "ack", "column", "x", 3]
-    names = ["id", "count", "index", "text", "parameters", "done", "frame", "what", "format"]
+    names = ["id", "count", "index", "text", "parameters", "done", "frame", "kind", "format"]
     chosen = rng.choice(len(names), int(rng.integers(0, 5)), replace=False)
     header = {names[i]: things[int(rng.integers(len(things)))] for i in chosen}
     header["type"] = kinds[int(rng.integers(len(kinds)))]

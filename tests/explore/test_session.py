@@ -231,7 +231,7 @@ def test_two_maps_are_compared(running):
 def test_exports(running, digits, what, ending, tmp_path):
     ask(running, "select", bits(digits[1] == 3))
     ask(running, "label", text="threes")
-    header, content = ask(running, "export", what=what, format=ending, color=None)
+    header, content = ask(running, "export", kind=what, format=ending, color=None)
     path = tmp_path / header["name"]
     path.write_bytes(content)
     if ending == "h5ad":
@@ -267,7 +267,7 @@ def test_pictures_have_the_colors_of_the_page(running, digits, ending, begins, b
         return draw(Y, labels, ax, **options)
 
     monkeypatch.setattr(ck.plotting, "plot_embedding", noted)
-    _, content = ask(running, "export", what="picture", format=ending, color=by)
+    _, content = ask(running, "export", kind="picture", format=ending, color=by)
     assert content.startswith(begins)
     if by == "column:digit":
         assert drawn["labels"].tolist() == list(map(str, digits[1]))
@@ -294,7 +294,7 @@ def test_the_code_runs_and_makes_the_map(table, tmp_path):
     with Channel(session, lambda header, payload: None):
         session.engine.step(25)
         assert session.engine.wait(lambda: session.engine.frame.iteration == 25)
-    _, code = ask(session, "export", what="code", format=None, color=None)
+    _, code = ask(session, "export", kind="code", format=None, color=None)
     names = {}
     exec(code.decode(), names)
     np.testing.assert_array_equal(names["Y"], session.engine.positions)
@@ -304,7 +304,7 @@ def test_a_session_is_saved_and_opened(running, digits, tmp_path):
     ask(running, "select", bits(digits[1] == 3))
     ask(running, "label", text="threes")
     ask(running, "embed")
-    _, content = ask(running, "export", what="session", format=None, color=None)
+    _, content = ask(running, "export", kind="session", format=None, color=None)
     path = tmp_path / "work.closeknit"
     path.write_bytes(content)
     again = open_file(path)
@@ -314,7 +314,7 @@ def test_a_session_is_saved_and_opened(running, digits, tmp_path):
     np.testing.assert_array_equal(again.images, running.images)
     again.leave_selection()
     np.testing.assert_array_equal(again.engine.positions, running.levels[0].engine.positions)
-    assert again.engine.trail == running.levels[0].engine.trail
+    assert again.engine.phases == running.levels[0].engine.phases
     with Channel(again, lambda header, payload: None):
         count = again.engine.frame.iteration
         again.engine.step(2)
@@ -380,8 +380,8 @@ def test_data_of_many_kinds(digits):
         {"type": "point", "index": 1.0},
         {"type": "label", "text": "x" * 10_000},
         {"type": "label", "text": ""},
-        {"type": "export", "what": "../../etc/passwd", "format": "csv", "color": None},
-        {"type": "export", "what": "map", "format": "exe", "color": None},
+        {"type": "export", "kind": "../../etc/passwd", "format": "csv", "color": None},
+        {"type": "export", "kind": "map", "format": "exe", "color": None},
         {"type": "sigma", "perplexity": 10**400},
         {"type": "set", "parameters": {"perplexity": 10**400}, "done": True},
         {"type": "play", "more": 1},

@@ -161,7 +161,7 @@ def test_laplacian_leaves_its_input_alone(make):
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 30), st.floats(0.0, 1.0), st.integers(0, 2**16))
 def test_laplacian_measures_differences(n, density, seed):
-    """uᵀLu = ½ Σ w_nm (u_n − u_m)² ≥ 0, and L1 = 0 (seed 004, section 1)."""
+    """uᵀLu = ½ Σ w_nm (u_n − u_m)² ≥ 0, and L1 = 0."""
     W = symmetrize(random_graph(n, density, seed))
     u = np.random.default_rng(seed).normal(size=n)
     L = laplacian(W)

@@ -38,6 +38,13 @@ def write(tmp_path):
     return to
 
 
+def test_a_frame_is_no_file():
+    with pytest.raises(
+        TypeError, match=r"reads files, .*; for a frame use closeknit\.io\.from_fra"
+    ):
+        read_table(IRIS)
+
+
 def fails(saying, path, **options):
     """One line, with the path and what to do."""
     with pytest.raises(DataError, match=saying) as caught:

@@ -250,6 +250,13 @@ def test_a_direction_says_what_it_needs(start, direction, need):
     assert str(error.value) == need + "; this problem offers value and gradient; use 'lbfgs'"
 
 
+def test_what_is_no_problem_is_told_the_least_it_needs(start):
+    with pytest.raises(
+        TypeError, match=r"offers nothing; give it a method value_and_gradient\(X\)"
+    ):
+        minimize(lambda X: 0.0, start)
+
+
 def test_a_problem_with_attraction_is_sent_to_spectral_lbfgs(springs, start):
     class Attracted(GradientOnly):
         def attractive_weights(self, X, entries=None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -10,6 +11,7 @@ from closeknit.neighbors import (
     ExactIndex,
     Neighbors,
     PrecomputedIndex,
+    check_data,
     find_neighbors,
     make_index,
     search,
@@ -159,3 +161,14 @@ def test_which_search_is_chosen(monkeypatch, shape, method):
     monkeypatch.setattr(search, "make_index", lambda *how, **_: chosen.append(how) or Index())
     search.fit_index(np.broadcast_to(0.0, shape))
     assert chosen == [("euclidean", method)]
+
+
+def test_columns_of_frames_are_named_where_they_cannot_be_used():
+    """scikit-learn says that there is text or NaN, but not where."""
+    frame = pd.DataFrame({"width": [1.0, 2.0, np.nan], "kind": ["a", "b", "c"]})
+    with pytest.raises(ValueError, match=r"column 'kind' holds text such as 'a': leave it out"):
+        check_data(frame)
+    with pytest.raises(ValueError, match=r"NaN, first in row 2, column 'width'; fill"):
+        check_data(frame[["width"]])
+    with pytest.raises(ValueError, match=r"all data must be numbers"):
+        check_data([["a", "b"]])

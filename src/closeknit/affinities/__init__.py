@@ -1,4 +1,4 @@
-"""How near the neighbours are: from squared distances to probabilities.
+"""Affinities: from squared distances to probabilities over the neighbours.
 
 ::
 

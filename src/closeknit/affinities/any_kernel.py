@@ -104,7 +104,7 @@ def _log_weights(kernel: Kernel, t: Array) -> tuple[Array, Array, Array]:
 
 
 class _Search:
-    """Rows on their way to their roots, each inside its bracket.
+    """A search for the roots of many rows, each inside its bracket.
 
     Squared distances are in units of that of rank ⌊K⌋ + 1, which is not 0 and neither very large
     nor very small beside what matters.
@@ -143,7 +143,7 @@ class _Search:
         return np.flatnonzero(self.status != Status.HEAVY_TAIL)
 
     def _evaluate(self, rows: Integers, b: Array) -> tuple[Array, Array]:
-        """One pass: H − log K and its derivative. What belongs to it stays with the rows."""
+        """Compute H − log K and its derivative in one pass, and store what belongs to the rows."""
         log_k, u, p = _log_weights(self._kernel, self._x[rows] * np.exp(b)[:, None])
         mean = (p * log_k).sum(axis=1)
         slope = -(p * u * (log_k - mean[:, None])).sum(axis=1)

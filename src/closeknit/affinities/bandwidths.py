@@ -214,7 +214,17 @@ def solve(
 
 
 def to_csr(indices: NDArray[Any], affinities: Array, n_columns: int) -> Any:
-    """Rows of affinities as a CSR matrix that owns its arrays; missing neighbours are left out."""
+    """Rows of affinities as a CSR matrix that owns its arrays; missing neighbours are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.affinities import to_csr
+    >>> to_csr(np.array([[1], [0], [-1]]), np.ones((3, 1)), n_columns=3).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 0.],
+           [0., 0., 0.]])
+    """
     n, k = indices.shape
     missing = indices < 0
     if missing.any():

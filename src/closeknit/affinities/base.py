@@ -1,4 +1,4 @@
-"""What all affinity estimators share: from data to neighbours, from rows to a matrix."""
+"""The base of all affinity estimators: from data to neighbours, from rows to a matrix."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class BaseAffinities(
         return int(self.affinities_.shape[1])
 
     def _fit_neighbors(self, X: Any, k: int, *, given: bool) -> tuple[Any, ...]:
-        """Set affinities, neighbours and index; return bandwidths and what became of the rows."""
+        """Set affinities, neighbours and index; return bandwidths and the status of the rows."""
         n = X.shape[0]
         if given:
             self.index_ = None

@@ -1,4 +1,4 @@
-"""What solving for bandwidths gives: one solution per row, and what became of the rows."""
+"""Solutions for bandwidths: one per row, with its status."""
 
 from __future__ import annotations
 
@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 
 class Status(IntEnum):
-    """What became of a row; the numbers are those of the compiled core."""
+    """The outcome for a row; the numbers are those of the compiled core.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from closeknit.affinities import Status
+    >>> Status(ck.solve_bandwidths([[1.0, 2.0, 4.0]], 2.0).status[0])
+    <Status.CONVERGED: 0>
+    """
 
     CONVERGED = 0
     TIES = 1
@@ -61,7 +69,7 @@ class Bandwidths:
     evaluations : ndarray of shape (n_samples,)
         Passes over the row's distances, in single or double precision.
     status : ndarray of shape (n_samples,)
-        What became of each row: a :class:`Status`.
+        The outcome for each row: a :class:`Status`.
     slopes : ndarray of shape (n_samples,) or None
         dH / d log β at the root; 0 where there is none.
     perplexity : ndarray of shape (1,) or (n_samples,), or None
@@ -71,6 +79,15 @@ class Bandwidths:
     scale_perplexities : ndarray of shape (n_samples, n_scales) or None
         Perplexities of the single scales, if the affinities are an average of several. All but the
         affinities then have a column per scale.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> found = ck.solve_bandwidths([[1.0, 2.0, 4.0]], 2.0)
+    >>> found.affinities.round(3)
+    array([[0.717, 0.252, 0.031]])
+    >>> found.sigmas.round(3), found.converged
+    (array([0.691]), array([ True]))
     """
 
     betas: Array
@@ -117,6 +134,15 @@ class LocalBandwidths:
         ∂β/∂K; NaN where no bandwidth has the perplexity.
     gradients : ndarray of shape (n_places, n_features)
         ∂β/∂x.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> local = ck.EntropicAffinities(10).fit(X).bandwidths_at(X[:2] + 0.1)
+    >>> local.sigmas.shape, local.gradients.shape
+    ((2,), (2, 4))
     """
 
     betas: Array
@@ -151,9 +177,20 @@ def average(parts: Sequence[Bandwidths], out: Array | None = None) -> Bandwidths
 
 
 def warn_of_rows(status: NDArray[np.uint8], stacklevel: int) -> None:
-    """Raise for rows that cannot be, warn once about those without a root.
+    """Raise an error for invalid rows; warn once about those without a root.
 
-    A row of several scales counts once, as the scale that fared worst.
+    A row of several scales counts once, by its worst scale.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from closeknit.affinities import Status, warn_of_rows
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_rows(np.array([Status.CONVERGED, Status.STALLED], np.uint8), stacklevel=2)
+    >>> print(caught[0].message)
+    1 of 2 points have no bandwidth of the wanted perplexity: 1 for which tol was not reached
     """
     if not status.any():
         return

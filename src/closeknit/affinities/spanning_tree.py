@@ -14,7 +14,7 @@ from closeknit.affinities.traversal import RUN_LENGTH, RowProblem, Traversal
 
 @dataclass(frozen=True)
 class MinimumSpanningTree:
-    """A spanning forest of the neighbour graph, breadth first: children start from their parent.
+    """A spanning forest of the neighbour graph, breadth first; each row starts from its parent.
 
     Parameters
     ----------
@@ -25,6 +25,16 @@ class MinimumSpanningTree:
     -----
     Kruskal's algorithm by SciPy, on the ranks of the edge lengths, so that edges of length zero
     between duplicates count too. A graph of several components gives a forest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.affinities import MinimumSpanningTree, RowProblem
+    >>> from closeknit.neighbors import find_neighbors
+    >>> found = find_neighbors([[0.0], [3.0], [1.0]], 2)
+    >>> problem = RowProblem(found.sq_distances, np.array([1.5]), found.indices)
+    >>> MinimumSpanningTree(2).plan(problem).parent
+    array([-1,  0,  2])
     """
 
     n_neighbors: int = 10

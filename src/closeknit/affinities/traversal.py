@@ -1,4 +1,4 @@
-"""What an order looks at, and what it makes of it: the sequence in which rows are solved."""
+"""The input of an order, and its result: the sequence in which rows are solved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUN_LENGTH = 1024
 
 @dataclass(frozen=True)
 class RowProblem:
-    """What an order may look at.
+    """The rows to be solved, as an order sees them.
 
     Parameters
     ----------
@@ -28,6 +28,14 @@ class RowProblem:
         Which points the distances belong to; the spanning tree needs them.
     n_jobs : int
         Number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.affinities import Bounds, RowProblem
+    >>> problem = RowProblem(np.array([[1.0, 4.0], [1.0, 2.0], [1.0, 3.0]]), np.array([1.5]))
+    >>> Bounds().plan(problem).parent
+    array([-1, -1, -1])
     """
 
     sq_distances: NDArray[Any]
@@ -38,7 +46,7 @@ class RowProblem:
 
 @dataclass(frozen=True)
 class Traversal:
-    """Wave after wave of runs; the runs of a wave are independent of each other.
+    """Waves of runs of rows; the runs of a wave are independent of each other.
 
     Parameters
     ----------
@@ -52,6 +60,20 @@ class Traversal:
         Offsets into the runs.
     starts : ndarray of shape (n_samples,), optional
         β to start a row without a parent from, instead of the middle of its bounds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import closeknit as ck
+    >>> from closeknit.affinities import Traversal
+    >>> class Backwards:
+    ...     def plan(self, problem):
+    ...         n = len(problem.sq_distances)
+    ...         rows = np.arange(n)[::-1]
+    ...         return Traversal(rows, parent=[-1, *rows[:-1]], runs=[0, n], waves=[0, 1])
+    >>> d = [[1.0, 2.0, 4.0], [1.0, 2.0, 5.0], [1.0, 2.0, 6.0]]
+    >>> ck.solve_bandwidths(d, 2.0, method="newton", order=Backwards()).converged
+    array([ True,  True,  True])
     """
 
     sequence: Integers
@@ -61,7 +83,7 @@ class Traversal:
     starts: Array | None = None
 
     def __post_init__(self) -> None:
-        # The compiled core checks what the numbers say: every row once, and after its parent.
+        # The compiled core checks the values: every row once, and after its parent.
         for name in ("sequence", "parent", "runs", "waves"):
             array = np.asarray(getattr(self, name))
             if array.dtype.kind not in "iu":
@@ -73,7 +95,14 @@ class Traversal:
 
 @runtime_checkable
 class Order(Protocol):
-    """An order of processing."""
+    """An order of processing.
+
+    Examples
+    --------
+    >>> from closeknit.affinities import Bounds, Order
+    >>> isinstance(Bounds(), Order)
+    True
+    """
 
     def plan(self, problem: RowProblem) -> Traversal:
         """Lay out the rows of a problem."""

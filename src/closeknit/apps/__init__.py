@@ -1,4 +1,4 @@
-"""What entropic affinities are good for besides embeddings.
+"""Applications of entropic affinities: clusters, labels, mean shift, segments.
 
 ::
 

@@ -34,7 +34,7 @@ ROUNDING = 1e-12
 
 
 class Ascent:
-    """Points on their way to the modes.
+    """The ascent of many points to the modes.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Ascent:
     leaders : ndarray of int of shape (n_starts,)
         The point whose trajectory each one follows, or -1.
     moving : ndarray of int of shape (n_moving,)
-        The points that are still on their way.
+        The points that have not arrived.
     n_iter : int
     """
 
@@ -86,13 +86,13 @@ class Ascent:
 
     @property
     def is_moving(self) -> Flags:
-        """Whether each point is still on its way."""
+        """Whether each point is still moving."""
         return np.isin(np.arange(len(self.places)), self.moving, assume_unique=True)
 
     def run(
         self, max_iter: int, record: Callable[[Integers, Array], None] | None, done: int, total: int
     ) -> None:
-        """Go on until all points have arrived, recording which of them pass where.
+        """Continue until all points have arrived, recording the places that they pass.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Ascent:
         report("modes", done + len(self.places), total)
 
     def _follow(self, some: Integers) -> None:
-        """Let those of some points that have come to a known trajectory take its end."""
+        """Give points that have reached a known trajectory its end."""
         if self._known is not None:
             radii = SAME * self._scales[some]
             self.leaders[some] = self._known.leaders_near(self.places[some], radii)

@@ -123,12 +123,14 @@ class BlurringMeanShift(BaseMeanShift):
                 NotConvergedWarning,
                 stacklevel=2,
             )
-        heads = groups.heads
-        merged, modes = merge_ends(places[heads], groups.sizes, sigmas[heads], self.merge)
+        representatives = groups.representatives
+        merged, modes = merge_ends(
+            places[representatives], groups.sizes, sigmas[representatives], self.merge
+        )
         labels = merged[groups.labels]
         self.labels_ = by_size(labels)
         self.cluster_centers_ = np.empty((len(modes), X.shape[1]))
-        self.cluster_centers_[self.labels_] = places[heads[modes]][labels]
+        self.cluster_centers_[self.labels_] = places[representatives[modes]][labels]
         self.places_, self.sigmas_, self.n_iter_ = places, fitted.sigmas_, n_iter
         self.stopped_because_ = "max_iter" if moving else "converged"
         return self
@@ -140,15 +142,15 @@ class BlurringMeanShift(BaseMeanShift):
         threads = effective_n_jobs(self.n_jobs)
         for n_iter in range(1, self.max_iter + 1):
             report("blurring", n_iter - 1, self.max_iter)
-            heads = places[groups.heads]
+            representatives = places[groups.representatives]
             with listening(None):  # many searches are not stages of their own
-                index = fit_index(heads, "euclidean", self.neighbors, **options)
-                near = index.query(places, min(count, len(heads))).indices
-            moved_to = blur(places, heads, groups.sizes, sigmas, near, threads)
+                index = fit_index(representatives, "euclidean", self.neighbors, **options)
+                near = index.query(places, min(count, len(representatives))).indices
+            moved_to = blur(places, representatives, groups.sizes, sigmas, near, threads)
             moved = float((np.linalg.norm(moved_to - places, axis=1) / sigmas).max())
-            before, places = len(heads), moved_to
+            before, places = len(representatives), moved_to
             groups = groups.regrouped(places, sigmas, near, threads)
-            if moved <= self.tol and len(groups.heads) == before:
+            if moved <= self.tol and len(groups.representatives) == before:
                 break
         return places, groups, moved, n_iter
 
@@ -161,24 +163,26 @@ class Groups:
     ----------
     labels : ndarray of int of shape (n_samples,)
         The group of each point.
-    heads : ndarray of int of shape (n_groups,)
+    representatives : ndarray of int of shape (n_groups,)
         A point of each group.
     sizes : ndarray of shape (n_groups,)
     """
 
     labels: NDArray[Any]
-    heads: NDArray[Any]
+    representatives: NDArray[Any]
     sizes: Array
 
     def regrouped(self, places: Array, sigmas: Array, near: NDArray[Any], n_threads: int) -> Groups:
-        """Group the points anew, of which each has these groups near it."""
-        n, heads = len(places), places[self.heads]
+        """Regroup the points, given the groups near each of them."""
+        n, representatives = len(places), places[self.representatives]
         rows, columns = [], []
         for some in chunks(len(near), _BYTES * near.shape[1]):
-            apart = candidate_distances(places[some], heads, near[some], n_threads=n_threads)
+            apart = candidate_distances(
+                places[some], representatives, near[some], n_threads=n_threads
+            )
             row, place = np.nonzero(apart <= np.square(_SAME * sigmas[some])[:, None])
             rows.append(row + some.start)
-            columns.append(self.heads[near[some][row, place]])
+            columns.append(self.representatives[near[some][row, place]])
         ends = (np.concatenate(rows), np.concatenate(columns))
         graph = csr_matrix((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(n, n))
         labels = connected_components(graph, directed=False)[1]
@@ -187,14 +191,19 @@ class Groups:
 
 
 def blur(
-    places: Array, heads: Array, sizes: Array, sigmas: Array, near: NDArray[Any], n_threads: int
+    places: Array,
+    representatives: Array,
+    sizes: Array,
+    sigmas: Array,
+    near: NDArray[Any],
+    n_threads: int,
 ) -> Array:
     """Move each point to the mean of the groups near it, weighted by size and affinity.
 
     Parameters
     ----------
     places : ndarray of shape (n_samples, n_features)
-    heads : ndarray of shape (n_groups, n_features)
+    representatives : ndarray of shape (n_groups, n_features)
     sizes : ndarray of shape (n_groups,)
     sigmas : ndarray of shape (n_samples,)
     near : ndarray of int of shape (n_samples, n_near)
@@ -207,12 +216,16 @@ def blur(
     """
     moved = np.empty_like(places)
     for some in chunks(len(near), _BYTES * near.shape[1]):
-        weights = candidate_distances(places[some], heads, near[some], n_threads=n_threads)
+        weights = candidate_distances(
+            places[some], representatives, near[some], n_threads=n_threads
+        )
         weights *= -0.5 / np.square(sigmas[some])[:, None]
         np.exp(weights - weights.max(axis=1, keepdims=True), out=weights)
         weights *= sizes[near[some]]
         weights /= weights.sum(axis=1, keepdims=True)
         pointers = np.arange(0, weights.size + 1, near.shape[1])
-        shape = (len(weights), len(heads))
-        moved[some] = csr_matrix((weights.ravel(), near[some].ravel(), pointers), shape) @ heads
+        shape = (len(weights), len(representatives))
+        moved[some] = (
+            csr_matrix((weights.ravel(), near[some].ravel(), pointers), shape) @ representatives
+        )
     return moved

@@ -25,7 +25,7 @@ from closeknit.progress import report, shown
 
 @dataclass(repr=False, eq=False)
 class SpectralClustering(DataInputMixin, ClusterMixin, BaseEstimator):
-    """Cut the graph of entropic affinities where it is thinnest.
+    """Spectral clustering on the graph of entropic affinities, cut where few edges cross.
 
     The cut of least normalised weight into k clusters is found approximately, from the k smoothest
     vectors on the graph: those with the smallest eigenvalues of L u = λ D u. Points of one cluster

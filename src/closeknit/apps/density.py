@@ -47,7 +47,7 @@ class SamplePointDensity:
     n_jobs: int | None
 
     def __post_init__(self) -> None:
-        # Neighbours are looked up among the points, where compiled code trusts them to be.
+        # Compiled code looks up neighbours among the points without checking their numbers.
         if self.X.shape != self.index.points_.shape or self.sigmas.shape != self.X.shape[:1]:
             raise ValueError("the density's points, bandwidths and index do not fit each other")
         self.sigmas = positive(self.sigmas)

@@ -1,4 +1,4 @@
-"""What label propagation and label spreading share: everything but the linear system."""
+"""The common part of label propagation and label spreading: all but the linear system."""
 
 from __future__ import annotations
 

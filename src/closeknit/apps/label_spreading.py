@@ -1,4 +1,4 @@
-"""Label spreading: labels that yield to those of their neighbours."""
+"""Label spreading: given labels may be overruled by those of the neighbours."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class MeanShift(BaseMeanShift):
     ----------
     labels_ : ndarray of shape (n_samples,)
         The mode that each point reached, the one with the most points first; -1 for points that
-        were on their way when the fit was interrupted.
+        had not arrived when the fit was interrupted.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The modes.
     sigmas_ : ndarray of shape (n_samples,)

@@ -19,7 +19,7 @@ BATCH = 16_384
 
 @dataclass(frozen=True)
 class Ends:
-    """Where points ended.
+    """The places where points ended.
 
     Attributes
     ----------

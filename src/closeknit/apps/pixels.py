@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,11 @@ def _chromaticity(xyz: Array) -> Array:
 
 def _check_image(image: ArrayLike) -> Array:
     """Return an image as red, green and blue from 0 to 1."""
+    if isinstance(image, str | PathLike):
+        raise TypeError(
+            f"the image must be an array of pixels, got the path {str(image)!r}; read it with "
+            "closeknit.io.read_image"
+        )
     pixels = real_array(image, "the image")
     if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (1, 3, 4)):
         raise ValueError(

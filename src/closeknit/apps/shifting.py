@@ -1,4 +1,4 @@
-"""What mean shift and blurring mean shift have in common: parameters, bandwidths, merged ends."""
+"""The common parts of mean shift and its blurring variant: parameters, bandwidths, merging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where points passed on their way to a mode, for later points to follow."""
+"""Trajectories of points to their modes, which later points follow."""
 
 from __future__ import annotations
 

@@ -20,11 +20,13 @@ Clustering = StrEnum("Clustering", ["spectral", "meanshift"])
 WORK = {Clustering.spectral: "eigenvectors", Clustering.meanshift: "modes"}
 
 
-def cluster_options(what: str) -> tuple[Any, Any]:
-    """The options that say how many clusters to look for, and how; `what` is their name."""
-    words = f"Number of {what}; meanshift finds it out by itself."
-    number = option(words, flags=f"--{what} -k", min=1, metavar="INTEGER")
-    return number, option(f"How to find {what}.", flags="--method -m", default=Clustering.spectral)
+def cluster_options(plural: str) -> tuple[Any, Any]:
+    """The options that say how many clusters to look for, and how; `plural` is their name."""
+    words = f"Number of {plural}; meanshift finds it out by itself."
+    number = option(words, flags=f"--{plural} -k", min=1, metavar="INTEGER")
+    return number, option(
+        f"How to find {plural}.", flags="--method -m", default=Clustering.spectral
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +57,7 @@ class Cluster(AffinityCommand, DataCommand):
         from closeknit.graphs import symmetrize
         from closeknit.io.writers import MAPS
 
-        check_number(self.method, self.clusters, "--clusters")
+        check_n_clusters(self.method, self.clusters, "--clusters")
         target = self.output or out.name_after(self.path, "clusters", ".csv")
         out.check_outputs([self.path], [(target, MAPS), (self.plot, None), (self.save_model, None)])
         if self.plot is not None:
@@ -102,21 +104,21 @@ class Cluster(AffinityCommand, DataCommand):
         from closeknit import LaplacianEigenmaps
         from closeknit.plotting import plot_embedding
 
-        X, what = table.X, ""
+        X, projection = table.X, ""
         if self.metric == "precomputed" or getattr(estimator, "affinity", "") == "precomputed":
             X = LaplacianEigenmaps(affinity="precomputed", random_state=self.seed).fit_transform(
                 estimator.affinities_
             )
-            what = ", by Laplacian eigenmaps"
+            projection = ", by Laplacian eigenmaps"
         elif X.shape[1] > 2:
             method = TruncatedSVD if sparse.issparse(X) else PCA
             X = method(2, random_state=self.seed).fit_transform(X)
-            what = ", by the first two principal components"
+            projection = ", by the first two principal components"
         X = np.asarray(X.toarray() if sparse.issparse(X) else X)
         figure = out.new_figure((8.0, 7.0))
         axes = figure.add_subplot()
         plot_embedding(X, estimator.labels_, ax=axes)
-        axes.set_title(f"Clusters of {self.path.name}{what}")
+        axes.set_title(f"Clusters of {self.path.name}{projection}")
         out.save_figure(figure, path)
 
     def _make(self, given: bool) -> Any:
@@ -133,7 +135,7 @@ class Cluster(AffinityCommand, DataCommand):
                 )
             del keywords["metric"]
             return MeanShift(self.single_perplexity("mean shift"), **keywords)
-        assert self.clusters is not None  # check_number has seen to it
+        assert self.clusters is not None  # check_n_clusters has seen to it
         affinity = "precomputed" if given else EntropicAffinities(self.perplexities, **keywords)
         return SpectralClustering(
             self.clusters,
@@ -144,14 +146,14 @@ class Cluster(AffinityCommand, DataCommand):
         )
 
 
-def cluster_facts(labels: Any, what: str) -> list[Fact]:
+def cluster_facts(labels: Any, plural: str) -> list[Fact]:
     """How many clusters there are, and how large.
 
     Parameters
     ----------
     labels : ndarray of int
         -1 stands for none.
-    what : str
+    plural : str
 
     Returns
     -------
@@ -168,13 +170,13 @@ def cluster_facts(labels: Any, what: str) -> list[Fact]:
     sizes = np.sort(np.bincount(labels[labels >= 0]))[::-1]
     none = int(np.count_nonzero(labels < 0))
     return [
-        Fact(f"n_{what}", what, len(sizes)),
+        Fact(f"n_{plural}", plural, len(sizes)),
         Fact("sizes", "sizes" if len(sizes) <= 8 else "", sizes.tolist()),
         Fact("n_without", "unassigned", none),
     ]
 
 
-def check_number(method: Clustering, count: int | None, flag: str) -> None:
+def check_n_clusters(method: Clustering, count: int | None, flag: str) -> None:
     """Raise an error if a number of clusters is missing, or of no use.
 
     Parameters
@@ -186,12 +188,12 @@ def check_number(method: Clustering, count: int | None, flag: str) -> None:
 
     Examples
     --------
-    >>> check_number(Clustering.spectral, 5, "--clusters")
+    >>> check_n_clusters(Clustering.spectral, 5, "--clusters")
     """
     if method is Clustering.spectral and count is None:
         raise UsageError(
-            f"--method spectral needs the number of clusters; pass {flag} 5, or use "
-            "--method meanshift"
+            f"--method spectral needs the number of {flag[2:]}; pass for example {flag} 5, or use "
+            "--method meanshift, which finds it"
         )
     if method is Clustering.meanshift and count is not None:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""A command: a class whose fields are its options, and how it talks to its user.
+"""A command: a class whose fields are its options, and its output.
 
 ::
 
@@ -38,7 +38,7 @@ _METAVARS = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
 
 
 def option(
-    what: str,
+    text: str,
     panel: str | None = None,
     *,
     default: Any = None,
@@ -50,7 +50,7 @@ def option(
 
     Parameters
     ----------
-    what : str
+    text : str
         What its help says.
     panel : str or None, default=None
         Under which heading.
@@ -64,14 +64,14 @@ def option(
     """
     shows = shown or (default is not None and default is not False)
     made = typer.Option(
-        *flags.split(), help=what, rich_help_panel=panel, show_default=shows, **settings
+        *flags.split(), help=text, rich_help_panel=panel, show_default=shows, **settings
     )
     return field(default=default, metadata={"typer": made})
 
 
-def argument(metavar: str, what: str) -> Any:
-    """An argument of a command, as a field; `metavar` and `what` are shown by the help."""
-    made = typer.Argument(metavar=metavar, help=what, show_default=False)
+def argument(metavar: str, text: str) -> Any:
+    """An argument of a command, as a field; `metavar` and `text` are shown by the help."""
+    made = typer.Argument(metavar=metavar, help=text, show_default=False)
     return field(metadata={"typer": made})
 
 
@@ -150,7 +150,7 @@ class Command:
         return showing_stages(self.is_visible)
 
     def warn(self, message: str) -> None:
-        """Say on stderr what the user may want to know or change."""
+        """Print a warning on stderr."""
         if not self.quiet:
             line = " ".join(in_options(message).split())
             print(f"closeknit: warning: {line}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What commands read: the options that say where and how, and what a summary says about it."""
+"""The input of commands: options for reading it, and its part of a summary."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ InputKind = StrEnum("InputKind", ["auto", "data", "affinities"])
 
 def input_kind() -> Any:
     """The option ``--input``, for commands that take graphs, too."""
-    what = "What INPUT holds; auto takes a square sparse matrix for affinities."
-    return option(what, _DATA, flags="--input", default=InputKind.auto)
+    text = "What INPUT holds; auto takes a square sparse matrix for affinities."
+    return option(text, _DATA, flags="--input", default=InputKind.auto)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +124,7 @@ class DataCommand(Command):
         return table
 
     def _doubt(self, table: Table) -> None:
-        """Warn of columns that the user may want to be taken for something else."""
+        """Warn of columns that may have been taken for the wrong thing."""
         from closeknit.io import find_suspicious
 
         distances = getattr(self, "metric", "") == "precomputed"

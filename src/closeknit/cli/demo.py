@@ -10,7 +10,12 @@ from closeknit.cli import outputs as out
 from closeknit.cli.command import Fact, option
 from closeknit.cli.errors import Interrupted, UsageError
 from closeknit.cli.fitting import fit, neighbors_kept, stop_fact
-from closeknit.cli.neighborhood import PerplexityCommand, bandwidth_facts, neighbor_facts
+from closeknit.cli.neighborhood import (
+    PerplexityCommand,
+    bandwidth_facts,
+    neighbor_facts,
+    perplexity_option,
+)
 from closeknit.progress import report
 
 if TYPE_CHECKING:
@@ -29,6 +34,7 @@ class Demo(PerplexityCommand):
     closeknit demo --perplexity 10 --output digits.pdf
     """
 
+    perplexity: list[str] | None = perplexity_option(several=False)
     output: Path = option(
         "The picture to write; the map goes beside it as CSV.",
         flags="--output -o",

@@ -1,4 +1,4 @@
-"""What a user sees when a command fails: one line on stderr and an exit code, no traceback."""
+"""Errors of commands: one line on stderr and an exit code, no traceback."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _advice(error: BaseException) -> str | None:
     if not isinstance(error, OSError):
         return None
     _discard_stdout()
-    if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
+    if isinstance(error, BrokenPipeError):  # the reader of our output has closed it
         raise SystemExit(CommandError.exit_code) from None
     return f"cannot write the output: {error.strerror or error}"
 
@@ -143,7 +143,7 @@ def _to_option(found: re.Match[str]) -> str:
 
 
 def _exit(message: str, code: int = CommandError.exit_code) -> None:
-    # If stderr was closed, whoever reads the output has to hear it.
+    # If stderr was closed, stdout is the only place for the message.
     stream = sys.stdout if sys.__stderr__ is None else sys.stderr
     print(f"closeknit: {' '.join(message.split())}", file=stream)
     raise SystemExit(code) from None

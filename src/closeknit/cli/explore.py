@@ -7,7 +7,7 @@ from typing import Any
 
 from closeknit.cli.command import option
 from closeknit.cli.data import DataCommand
-from closeknit.cli.neighborhood import PerplexityCommand
+from closeknit.cli.neighborhood import PerplexityCommand, perplexity_option
 from closeknit.cli.preparation import Preparation
 from closeknit.progress import report
 
@@ -31,6 +31,7 @@ class Explore(PerplexityCommand, DataCommand):
     closeknit explore session.closeknit
     """
 
+    perplexity: list[str] | None = perplexity_option(several=False)
     max_perplexity: float | None = option(
         "The largest perplexity offered; neighbours are searched once, for this one.",
         "Affinities",

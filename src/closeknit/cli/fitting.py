@@ -1,4 +1,4 @@
-"""Embeddings as the command line names them: fitted, asked and described."""
+"""Embeddings on the command line: fitted, used and described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory a command is about to use, and what to do if that is too much."""
+"""Estimates of the memory that a command needs, and a warning if that is too much."""
 
 from __future__ import annotations
 

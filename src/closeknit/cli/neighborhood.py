@@ -15,6 +15,17 @@ _AFFINITIES = "Affinities"
 Approximation = StrEnum("Approximation", ["auto", "exact", "approximate"])
 
 
+def perplexity_option(*, several: bool = True) -> Any:
+    """The option ``--perplexity``, for commands that take several or only one."""
+    text = "Effective number of neighbours per point"
+    if several:
+        text += (
+            "; several, as in 10,40, are averaged; auto is 30, or a third of the neighbours where "
+            "they are fewer than 90"
+        )
+    return option(f"{text}.", _AFFINITIES, flags="--perplexity -p", shown="30", metavar="NUMBER")
+
+
 @dataclass(frozen=True, kw_only=True)
 class PerplexityCommand(Command):
     """A command that has a perplexity, and bits that depend on a seed but not on threads.
@@ -27,14 +38,7 @@ class PerplexityCommand(Command):
     120
     """
 
-    perplexity: list[str] | None = option(
-        "Effective number of neighbours per point; several, as in 10,40, are averaged; auto is 30, "
-        "or a third of the neighbours where they are fewer than 90.",
-        _AFFINITIES,
-        flags="--perplexity -p",
-        shown="30",
-        metavar="NUMBER",
-    )
+    perplexity: list[str] | None = perplexity_option()
     seed: int = option("The same seed gives the same result to the bit.", default=0, min=0)
     threads: int | None = option(
         "Threads to use; the result does not depend on it.",
@@ -59,15 +63,15 @@ class PerplexityCommand(Command):
                 ) from None
         return values[0] if len(values) == 1 else values
 
-    def single_perplexity(self, what: str) -> float:
-        """The only perplexity; several are refused, since `what` has one."""
+    def single_perplexity(self, subject: str) -> float:
+        """The only perplexity; several are refused, since `subject` has one."""
         value = self.perplexities
         if isinstance(value, str):
-            raise UsageError(f"{what} needs a number for --perplexity, such as 30")
+            raise UsageError(f"{subject} needs a number for --perplexity, such as 30")
         if isinstance(value, list):
             raise UsageError(
-                f"{what} has one perplexity, not {', '.join(f'{v:g}' for v in value)}; leave all "
-                "but one out"
+                f"{subject} has one perplexity, not {', '.join(f'{v:g}' for v in value)}; leave "
+                "all but one out"
             )
         return value
 
@@ -102,7 +106,7 @@ class AffinityCommand(PerplexityCommand):
         default="euclidean",
     )
     neighbors: Approximation = option(
-        "How to find neighbours; auto is exact up to 20,000 points.",
+        "How to find neighbours; auto is exact up to 20,000 points, or more with few features.",
         _AFFINITIES,
         default=Approximation.auto,
     )

@@ -1,4 +1,4 @@
-"""What a command writes: checked before the work begins, and written whole or not at all."""
+"""The output of commands: checked before the work begins, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ TABLE_FILE = (
 GRAPH_FILE = "The sparse matrix to write: .npz (SciPy) or .mtx."
 
 
-def output_file(what: str, default: str) -> Any:
+def output_file(text: str, default: str) -> Any:
     """The option ``--output``, with what is written and what the file is called by default."""
-    return option(what, flags="--output -o", shown=f"{default} here")
+    return option(text, flags="--output -o", shown=f"{default} here")
 
 
 def model_file() -> Any:
     """The option ``--save-model``."""
-    what = "Keep the fitted model, for closeknit.io.load."
-    return option(what, flags="--save-model", metavar="FILE")
+    text = "Keep the fitted model, for closeknit.io.load."
+    return option(text, flags="--save-model", metavar="FILE")
 
 
-def name_after(path: Path, what: str, suffix: str) -> Path:
+def name_after(path: Path, result: str, suffix: str) -> Path:
     """A file in the current folder for what was made of `path`.
 
     Examples
@@ -48,11 +48,11 @@ def name_after(path: Path, what: str, suffix: str) -> Path:
     >>> name_after(Path("cells/blood.csv.gz"), "tsne", ".csv").name
     'blood-tsne.csv'
     """
-    return path if str(path) == "-" else Path(f"{path.name.split('.')[0]}-{what}{suffix}")
+    return path if str(path) == "-" else Path(f"{path.name.split('.')[0]}-{result}{suffix}")
 
 
 class _EnoughError(Exception):
-    """Ends the trial of a place to write to."""
+    """Raised to end a trial of writing."""
 
 
 def check_outputs(inputs: Iterable[Path], outputs: Sequence[tuple[Path | None, Any]]) -> None:

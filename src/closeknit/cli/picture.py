@@ -1,4 +1,4 @@
-"""The map of ``closeknit embed`` as a picture, or as a page to look around in."""
+"""The map of ``closeknit embed`` as a picture, or as an interactive page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLORS = 100
 
 @dataclass(frozen=True)
 class Picture:
-    """What a map is drawn with.
+    """The colours and labels that a map is drawn with.
 
     Parameters
     ----------

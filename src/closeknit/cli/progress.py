@@ -135,5 +135,5 @@ class _Time(ProgressColumn):
         left = task.time_remaining
         if task.finished or not left or not self._has_left:
             return Text(passed)
-        how = "at most" if task.fields["upper"] else "about"
-        return Text(f"{passed}, {how} {left:.0f} s left")
+        bound = "at most" if task.fields["upper"] else "about"
+        return Text(f"{passed}, {bound} {left:.0f} s left")

@@ -1,4 +1,4 @@
-"""``closeknit reproduce``: the papers' experiments anew, with our numbers beside their claims."""
+"""``closeknit reproduce``: the papers' experiments again, with our numbers next to their claims."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from closeknit.cli import outputs as out
-from closeknit.cli.cluster import WORK, Clustering, check_number, cluster_facts, cluster_options
+from closeknit.cli.cluster import WORK, Clustering, check_n_clusters, cluster_facts, cluster_options
 from closeknit.cli.command import Fact, argument, option
 from closeknit.cli.data import read_image
 from closeknit.cli.errors import Interrupted
 from closeknit.cli.memory import warn_if_large
-from closeknit.cli.neighborhood import PerplexityCommand
+from closeknit.cli.neighborhood import PerplexityCommand, perplexity_option
 from closeknit.progress import report
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Segment(PerplexityCommand):
     closeknit segment photo.jpg -o segments.npy --method meanshift --perplexity 100
     """
 
+    perplexity: list[str] | None = perplexity_option(several=False)
     path: Path = argument("IMAGE", "PNG, JPEG, TIFF or BMP.")
     output: Path | None = out.output_file(
         "A picture with every segment in its mean colour (.png), or the number of each pixel's "
@@ -44,7 +45,7 @@ class Segment(PerplexityCommand):
         """See `Command`."""
         from closeknit.apps import segment_image
 
-        check_number(self.method, self.segments, "--segments")
+        check_n_clusters(self.method, self.segments, "--segments")
         K = self.single_perplexity("segment")
         target = self.output or out.name_after(self.path, "segments", ".png")
         out.check_outputs([self.path], [(target, (".png", ".npy")), (self.outlines, (".png",))])

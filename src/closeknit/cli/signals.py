@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: exceptions while a command can report them, the system's affair otherwise.
+"""Ctrl-C and SIGTERM: exceptions while a command can report them, else the system's default.
 
 Python raises KeyboardInterrupt wherever a signal finds it. Three places are bad ones. When the
 command is over and only the interpreter is still at work, nobody catches it, and the user sees a
@@ -26,7 +26,7 @@ class Terminated(BaseException):
 
 
 class _State:
-    """Where the process stands; there is one, as signals are the whole process's.
+    """The state of the process; there is one, because signals are the process's.
 
     `heeded` is assigned, not set by a call: Python looks for signals when a function is called.
 

@@ -1,4 +1,4 @@
-"""Workers of this machine, in a process beside the command: ``python -m closeknit.cli.workers N``.
+"""Local workers, in a process of their own: ``python -m closeknit.cli.workers N``.
 
 Dask asks workers to end and waits for the tasks they have begun, seconds long, and cannot be
 interrupted while it starts them. A process of its own can be killed at any moment, and its workers
@@ -47,7 +47,7 @@ def started(n_workers: int) -> Iterator[str]:
 
 
 def _serve(n_workers: int, folder: str) -> None:
-    """Keep workers until whoever asked for them is gone."""
+    """Keep workers until the process that started them is gone."""
     import dask
     from distributed import LocalCluster
 

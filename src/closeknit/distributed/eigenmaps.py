@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from closeknit import embeddings
+from closeknit._checks import check_number
 from closeknit.distributed.blocks import take_rows
 from closeknit.distributed.cluster import Folder
 from closeknit.distributed.running import OnCluster
-from closeknit.embeddings import check_number
 from closeknit.io import load, save
 from closeknit.neighbors import seed_of
 from closeknit.progress import shown

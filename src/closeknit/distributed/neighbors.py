@@ -48,6 +48,12 @@ class ShardedNeighbors:
         Share of true neighbours found, measured on `n_certified` rows by an exact scan.
     n_certified : int
     cells : Cells
+
+    Examples
+    --------
+    >>> from closeknit import distributed as ckd
+    >>> near = ckd.find_neighbors(X, 90)  # doctest: +SKIP
+    >>> near.recall, near.indices[:10].compute()  # doctest: +SKIP
     """
 
     blocks: Blocks

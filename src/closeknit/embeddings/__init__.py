@@ -9,7 +9,6 @@
 What all share is in base.py; what those share that minimise an objective, in nonlinear.py.
 """
 
-from closeknit._checks import check_number
 from closeknit.embeddings.base import BaseEmbedding
 from closeknit.embeddings.eigenmaps import LaplacianEigenmaps
 from closeknit.embeddings.elastic import ElasticEmbedding, TElasticEmbedding
@@ -32,7 +31,6 @@ __all__ = [
     "SymmetricSNE",
     "TElasticEmbedding",
     "Training",
-    "check_number",
     "initial_embedding",
     "new_affinities",
     "scaled_start",

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks (progress bars and the like), where the installed version has them."""
+"""scikit-learn's callbacks, such as progress bars, where the installed version has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every embedding can do once it knows how to fit and where to put new points."""
+"""The base of all embeddings; subclasses know how to fit and where to place new points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,15 @@ from closeknit.neighbors import DataInputMixin, check_data
 class BaseEmbedding(
     DataInputMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
 ):
-    """`fit_transform`, `transform`, and what scikit-learn and `closeknit.io` want to know."""
+    """The common methods: `fit_transform`, `transform`, and what is saved.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from closeknit.embeddings import BaseEmbedding
+    >>> isinstance(ck.LaplacianEigenmaps(), BaseEmbedding)
+    True
+    """
 
     #: What is saved of a fitted estimator, besides its parameters.
     saved_state: ClassVar[tuple[str, ...]] = (
@@ -85,7 +93,11 @@ class BaseEmbedding(
 
     def _is_training_data(self, X: Any) -> bool:
         """Whether these are all rows of the fit in their order, duplicates included."""
-        return bool(getattr(self.affinity_estimator_, "is_training_data", lambda X: False)(X))
+        recognises = getattr(self.affinity_estimator_, "is_training_data", None)
+        if recognises is None:
+            return False
+        # Names of columns are compared here: the affinities were fitted to an array without any.
+        return bool(recognises(check_data(X, estimator=self, reset=False)))
 
     def _map(self) -> Array:
         """The fitted positions, in memory."""

@@ -114,7 +114,15 @@ class Training:
 
 @dataclass(repr=False, eq=False)
 class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
-    """An embedding that minimises E⁺ + λE⁻; subclasses choose the objective."""
+    """An embedding that minimises E⁺ + λE⁻; subclasses choose the objective.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from closeknit.embeddings import NonlinearEmbedding
+    >>> isinstance(ck.TSNE(), NonlinearEmbedding)
+    True
+    """
 
     #: Whether the affinities are symmetrised before the objective sees them.
     _symmetric = True

@@ -1,4 +1,4 @@
-"""When a map is finished: the neighbours it keeps, and its objective, have settled."""
+"""The stopping rule for maps: the neighbours kept and the objective have settled."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class MapSettled(Stop):
         return len(shares) == 3 and max(shares[1:]) <= (1.0 + self.growth) * shares[0]
 
     def warn_if_unfinished(self, reason: StopReason, stacklevel: int) -> None:
-        """Warn if a limit has stopped a map whose neighbours were still coming together.
+        """Warn if a limit has stopped a map whose neighbours kept were still growing.
 
         Before the third measurement of a stage it is too early to say, and nothing is.
         """

@@ -4,7 +4,7 @@
 
     explore(X, labels)          a page in a script, a widget in a notebook
       └─ Session                points, selection, labels, undo (session.py, columns.py)
-           └─ Engine            parameters in, frames out, in a thread (engine.py, leg.py, trust.py)
+           └─ Engine            parameters in, frames out, in a thread (engine.py, phase.py)
                 └─ Builder      from parameters to what is minimised (building.py)
       └─ Channel                one viewer: requests and frames (requests.py, frames.py)
            ├─ serve(session)    … over a websocket of this machine (server.py, security.py)
@@ -85,14 +85,26 @@ def explore(X: Any, labels: Any = None, *, show: str = "auto", **options: Any) -
 
 
 def serve(session: Session, **options: Any) -> None:
-    """Serve a session as a page; see ``closeknit.explore.server.serve``."""
+    """Serve a session as a page until Ctrl-C; see ``closeknit.explore.server.serve``.
+
+    Examples
+    --------
+    >>> from closeknit.explore import open_file, serve
+    >>> serve(open_file("cells.csv"), port=0)  # doctest: +SKIP
+    """
     from closeknit.explore.server import serve
 
     serve(session, **options)
 
 
 def widget(session: Session) -> Any:
-    """Make a notebook widget of a session; see ``closeknit.explore.notebook``."""
+    """Make a notebook widget of a session; see ``closeknit.explore.notebook``.
+
+    Examples
+    --------
+    >>> from closeknit.explore import open_file, widget
+    >>> widget(open_file("cells.csv"))  # doctest: +SKIP
+    """
     from closeknit.explore.notebook import make_widget
 
     return make_widget(session)

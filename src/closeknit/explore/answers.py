@@ -57,7 +57,7 @@ def set_parameters(session: Session, parameters: dict[str, Any], done: bool) -> 
 
 
 def step(session: Session, count: int) -> Answer:
-    """Do so many iterations."""
+    """Do `count` iterations."""
     session.engine.step(count)
     return {}, b""
 
@@ -215,20 +215,20 @@ def history(session: Session) -> Answer:
     return {"rows": rows}, b""
 
 
-def export(session: Session, what: str, format: str, color: str | None) -> Answer:
+def export(session: Session, kind: str, format: str, color: str | None) -> Answer:
     """A file to save."""
-    if what == "picture":
+    if kind == "picture":
         name, content = exports.picture(session, format, **_colors(session, color or ""))
-    elif what == "session":
+    elif kind == "session":
         name = "session.closeknit"
         with TemporaryDirectory() as folder:
             path = Path(folder, name)
             save_session(session, path)
             content = path.read_bytes()
-    elif what == "code":
+    elif kind == "code":
         name, content = "map.py", exports.code(session).encode()
     else:
-        name, content = exports.table(session, what, format)
+        name, content = exports.table(session, kind, format)
     return {"name": name}, content
 
 

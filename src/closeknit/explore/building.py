@@ -1,4 +1,4 @@
-"""From parameters to what is minimised: bandwidths, graph, objective."""
+"""From parameters to a model: bandwidths, graph, objective."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Builder:
 
     @cached_property
     def _pairs(self) -> MutualNeighbors | None:
-        """Who is whose neighbour, found once, so that each graph is made in one pass."""
+        """The pairs of neighbours, found once, so that each graph is made in one pass."""
         assert self.neighbors is not None
         return MutualNeighbors.of(self.neighbors, self.n_jobs)
 

@@ -1,4 +1,4 @@
-"""One viewer of a session, whatever carries its messages.
+"""The channel between a session and one viewer, over any transport.
 
 The newest frame is sent once the viewer has acknowledged the one before: a slow viewer sees fewer
 frames, and none queue up.
@@ -84,7 +84,7 @@ class Channel:
                 self._send({**found, "type": "reply", "id": number}, content)
 
     def acknowledge(self, header: dict[str, Any]) -> None:
-        """The viewer has drawn a frame and can take the next."""
+        """Handle the viewer's message that it has drawn a frame."""
         number = header.get("frame")
         if header.keys() != {"type", "frame"} or type(number) is not int:
             raise MessageError("wrong acknowledgement")
@@ -93,7 +93,7 @@ class Channel:
             self.notify()
 
     def notify(self) -> None:
-        """Something has changed: send what the viewer does not have yet."""
+        """Send what the viewer does not have yet; called when something has changed."""
         with self._lock:
             if not self._open:
                 return

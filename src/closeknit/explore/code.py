@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from closeknit.explore.building import neighbors_for
-from closeknit.explore.leg import Leg
 from closeknit.explore.parameters import MODELS, Parameters
+from closeknit.explore.phase import Phase
 
 if TYPE_CHECKING:
     from closeknit.explore.engine import Engine
@@ -15,7 +15,7 @@ __all__ = ["code_of"]
 
 
 def code_of(reading: str, engine: Engine, rows: str | None = None) -> str:
-    """Write the code.
+    """Write the code that makes an engine's map.
 
     Parameters
     ----------
@@ -55,36 +55,36 @@ def code_of(reading: str, engine: Engine, rows: str | None = None) -> str:
         f"neighbors = ck.neighbors.find_neighbors(X, {k}{given}, {seed})",
         f"settings = {{{settings}}}",
     ]
-    for leg in engine.trail:
-        lines += _leg(leg, k)
-    if not engine.trail:
+    for phase in engine.phases:
+        lines += _statements(phase, k)
+    if not engine.phases:
         lines.append(_fit(engine.parameters, k, {}))
     return "\n".join(lines) + "\n"
 
 
-def _leg(leg: Leg, k: int) -> list[str]:
-    """The statements of one leg: a number of iterations from where the last one ended."""
-    parameters, lines = leg.parameters, []
-    total = sum(count for _, count in leg.stages)
+def _statements(phase: Phase, k: int) -> list[str]:
+    """The statements of a phase: a number of iterations from where the last one ended."""
+    parameters, lines = phase.parameters, []
+    total = sum(count for _, count in phase.stages)
     options: dict[str, Any] = {}
-    if leg.scale != 1.0:
-        lines.append(f"Y = {leg.scale!r} * Y")
-    if not leg.restarted:
+    if phase.scale != 1.0:
+        lines.append(f"Y = {phase.scale!r} * Y")
+    if not phase.restarted:
         options["init"] = "Y"
         if parameters.model == "tsne":
             options["exaggeration"] = "()"
-        if leg.at_once:
+        if phase.plain_momentum:
             options |= {"direction": '"momentum"', "max_iter": repr(total)}
     elif parameters.model == "ee":
         # λ is found at the minimum of s-SNE, which has the same kernel.
-        twin, first = Parameters("ssne", parameters.perplexity), leg.stages[0][1]
+        twin, first = Parameters("ssne", parameters.perplexity), phase.stages[0][1]
         lines.append(_fit(twin, k, {"callback": _stop_at(first)}))
-        if len(leg.stages) == 1:
+        if len(phase.stages) == 1:
             return lines
         total -= first
         options["init"] = "Y"
     if parameters.model == "ee":
-        options["lam"] = repr(leg.lam)
+        options["lam"] = repr(phase.lam)
     options |= {"callback": _stop_at(total), "tol": "0"}
     options.setdefault("max_iter", repr(max(total, 1000)))  # a short run would be trained otherwise
     lines.append(_fit(parameters, k, options))

@@ -1,4 +1,4 @@
-"""What is known about the points: to colour by, to search, to summarise."""
+"""The columns of the points: to colour by, to search, to summarise."""
 
 from __future__ import annotations
 

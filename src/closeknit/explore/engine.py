@@ -1,4 +1,4 @@
-"""The map in motion: parameters in, frames out, in a thread of its own.
+"""The engine: parameters in, frames out, in a thread of its own.
 
 ::
 
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from closeknit._memory import Recycler, recycling
 from closeknit.explore.building import Builder, Model, first_look, neighbors_for
 from closeknit.explore.frames import Frame
-from closeknit.explore.leg import Leg, training_of, without_factor
 from closeknit.explore.parameters import Parameters
+from closeknit.explore.phase import Phase, training_of, without_factor
 from closeknit.explore.worker import Worker
 from closeknit.minimize import State, StopReason
 from closeknit.neighbors import Neighbors
@@ -60,8 +60,8 @@ class Engine(Worker):
     ----------
     frame : Frame
         The newest.
-    trail : list of Leg
-        How the current map came about.
+    phases : list of Phase
+        Those in which the current map was made.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Engine(Worker):
         self.model: Model | None = None
         self.parameters, self.max_perplexity = parameters, max_perplexity
         self.playing, self.settled = False, False
-        self.trail: list[Leg] = []
+        self.phases: list[Phase] = []
         self.history: list[tuple[int, float | None, float | None]] = []
         self._memory = Recycler()  # graph after graph is made
         self._steps = 0
@@ -102,7 +102,7 @@ class Engine(Worker):
         self._endless = False
         self._measured = (0.0, 0.0)  # when the neighbours kept were measured, and for how long
         self._fresh = False  # whether nothing was minimised yet on the graph
-        self._scale = 1.0  # by which the next leg multiplies the map
+        self._scale = 1.0  # by which the next phase multiplies the map
         first = positions if positions is not None else first_look(X)
         self.positions = np.array(first, dtype=np.float64, order="C")
         self.frame = Frame(1, self.positions.astype(np.float32))
@@ -117,31 +117,31 @@ class Engine(Worker):
         """The bandwidths, None before the first graph."""
         return None if self.model is None else self.model.sigmas
 
-    # What users do ------------------------------------------------------------------------------
+    # Requests ----------------------------------------------------------------------------------
 
     def play(self) -> None:
         """Optimise until the map has settled; once more, until `pause`."""
         with self._wake:
             self._endless, self.settled, self.playing = self.settled, False, True
-        self._tell()
+        self._notify()
 
     def pause(self) -> None:
         """Hold the map where it is."""
         with self._wake:
             self.playing, self.settled, self._steps = False, False, 0
-        self._tell()
+        self._notify()
 
     def step(self, count: int = 1) -> None:
-        """Do so many iterations, and pause."""
+        """Do `count` iterations, and pause."""
         with self._wake:
             self.playing, self._steps, self._endless = False, count, True
-        self._tell()
+        self._notify()
 
     def restart(self) -> None:
         """Begin again at the start."""
         with self._wake:
             self._continues, self._moved, self.settled, self.playing = False, True, False, True
-        self._tell()
+        self._notify()
 
     def set(self, parameters: Parameters) -> None:
         """Go on with other parameters."""
@@ -153,36 +153,37 @@ class Engine(Worker):
         with self._wake:
             if parameters == self.parameters:
                 return
-            self.playing = self.playing or self.settled  # a map at rest follows, a held one waits
+            self.playing = self.playing or self.settled  # a settled map follows, a paused one waits
             self.parameters, self.settled, self._endless = parameters, False, False
-        self._tell()
+        self._notify()
 
-    def move_to(self, positions: NDArray[Any], trail: list[Leg], frame: Frame) -> None:
-        """Go on from another map: `frame` says how far that one was."""
+    def move_to(self, positions: NDArray[Any], phases: list[Phase], frame: Frame) -> None:
+        """Continue from another map; `frame` holds its iteration and measures."""
         with self._wake:
             self.positions = np.array(positions, dtype=np.float64, order="C")
-            self.trail, self._continues, self._moved, self.settled = list(trail), True, True, False
+            self.phases, self.settled = list(phases), False
+            self._continues, self._moved = True, True
             number = self.frame.number + 1
             self.frame = replace(frame, number=number, positions=self.positions.astype(np.float32))
-        self._tell()
+        self._notify()
 
-    # What the thread does -----------------------------------------------------------------------
+    # Run by the thread --------------------------------------------------------------------------
 
-    def _is_due(self) -> bool:
+    def _must_end(self) -> bool:
         """Whether the minimisation must end because something has changed."""
         return self._stopped or self._moved or self.parameters != self._built
 
     def _work(self) -> None:
         with recycling(self._memory):
             if self.neighbors is None:
-                self._say("searching for neighbours")
+                self._set_stage("searching for neighbours")
                 self.builder.search()
             while True:
                 while self.parameters != self._built and not self._stopped:
                     self._build()
-                self._say("settled" if self.settled else "paused")
+                self._set_stage("settled" if self.settled else "paused")
                 with self._wake:
-                    self._wake.wait_for(lambda: self._is_due() or self.playing or self._steps)
+                    self._wake.wait_for(lambda: self._must_end() or self.playing or self._steps)
                     if self._stopped:
                         return
                     self._moved = False
@@ -194,13 +195,13 @@ class Engine(Worker):
         return None if self.model is None else self.model.parameters
 
     def _build(self) -> None:
-        """From the parameters to what is minimised, unless they change meanwhile."""
-        self._say("building the graph")
+        """Make the model of the parameters, unless these change meanwhile."""
+        self._set_stage("building the graph")
         wanted, last, built = self.parameters, self.model, self._built
-        before = self.trail[-1].parameters if self.trail else built  # whose the map is
+        before = self.phases[-1].parameters if self.phases else built  # whose the map is
         if len(self.positions) > VERY_MANY and built and built.perplexity != wanted.perplexity:
             last = self.model = None  # and its memory is that of the next
-        model = self._unless(
+        model = self._run_unless(
             lambda: self.parameters != wanted, lambda: self.builder.build(wanted, last)
         )
         if model is None:
@@ -209,45 +210,46 @@ class Engine(Worker):
         if built is None and len(self.positions) <= VERY_MANY:
             self._memory.reserve(model.sizes)  # the next is made while this one is still in use
         if not self._continues:
-            if not self.trail:
+            if not self.phases:
                 self.positions = self.builder.start(model.graph)
                 self._publish(Frame(0, self.positions.astype(np.float32)))
         elif before is not None and before.model != wanted.model:
             self._scale = model.fitting_scale(self.positions, self.builder.n_jobs)
 
     def _minimize(self) -> None:
-        """Run one leg, until the map has settled or something is due."""
+        """Run one phase, until the map has settled or something has changed."""
         assert self.model is not None
         model, restarted = self.model, not self._continues
         built, many = model.parameters, len(self.positions) > MANY
-        at_once = self._fresh and not restarted and built.model == "tsne" and many
+        plain_momentum = self._fresh and not restarted and built.model == "tsne" and many
         training = training_of(model.training, built.lam, restarted, self._endless)
-        if at_once:
+        if plain_momentum:
             training = without_factor(training, self.builder.n_jobs)
         start = self.builder.start(model.graph) if restarted else self._scale * self.positions
         scale = 1.0 if restarted else self._scale
         if restarted:
-            self.trail, self.history = [], []
+            self.phases, self.history = [], []
             self.frame = replace(self.frame, iteration=0)
         done: list[list[float]] = []
         before = self.frame.iteration
         self._measured = time.perf_counter(), self._measured[1]  # the first frames come first
-        self._say("running")
-        path = self._unless(
-            self._is_due,
+        self._set_stage("running")
+        path = self._run_unless(
+            self._must_end,
             lambda: training.run(start, callback=lambda state: self._after(state, before, done)),
         )
         if done:
-            legs = tuple((float(lam), int(count)) for lam, count in done)
-            self.trail.append(Leg(built, legs[-1][0], legs, scale, restarted, at_once))
+            stages = tuple((float(lam), int(count)) for lam, count in done)
+            lam = stages[-1][0]
+            self.phases.append(Phase(built, lam, stages, scale, restarted, plain_momentum))
         ended = path is not None and path.stopped_because is not StopReason.CALLBACK
-        if ended and not (self._endless or at_once):
-            self._publish(replace(self.frame, kept=self._measure(self.positions, True)))
+        if ended and not (self._endless or plain_momentum):
+            self._publish(replace(self.frame, kept=self._measure(self.positions, force=True)))
             with self._wake:
                 self.playing, self.settled = False, True
 
     def _after(self, state: State, before: int, done: list[list[float]]) -> bool:
-        """After every iteration: show the map, and see what the user wants."""
+        """Show the map after an iteration, pause if asked to, and return whether to end."""
         if len(done) <= state.stage:
             done.append([float(state.lam or 0.0), 0])
         done[state.stage][1] += 1
@@ -263,20 +265,20 @@ class Engine(Worker):
         positions = self.positions.astype(np.float32)
         self._publish(Frame(0, positions, before + state.iteration, **numbers))
         with self._wake:
-            if not (self.playing or self._steps or self._is_due()):
+            if not (self.playing or self._steps or self._must_end()):
                 self.stage = "paused"
         if self.stage == "paused":
-            self._tell()
+            self._notify()
             with self._wake:
-                self._wake.wait_for(lambda: self.playing or self._steps or self._is_due())
+                self._wake.wait_for(lambda: self.playing or self._steps or self._must_end())
                 self.stage = "running"
-            self._tell()
-        return self._is_due()
+            self._notify()
+        return self._must_end()
 
-    def _measure(self, X: NDArray[np.float64], anyway: bool = False) -> float | None:
-        """The share of neighbours kept, or what it was if that was measured a moment ago."""
+    def _measure(self, X: NDArray[np.float64], force: bool = False) -> float | None:
+        """Measure the share of neighbours kept, unless that was done a moment ago."""
         now, (last, cost) = time.perf_counter(), self._measured
-        if not anyway and now - last < max(_PAUSE, _COST * cost):
+        if not force and now - last < max(_PAUSE, _COST * cost):
             return self.frame.kept
         assert self.model is not None
         share = self.model.measure.neighbors_kept(X)
@@ -292,4 +294,4 @@ class Engine(Worker):
                 if self.history and self.history[-1][0] == frame.iteration:
                     self.history.pop()
                 self.history.append((frame.iteration, frame.divergence, frame.kept))
-        self._tell()
+        self._notify()

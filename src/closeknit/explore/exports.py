@@ -1,4 +1,4 @@
-"""What leaves a session: tables, pictures, and code."""
+"""Exports of a session: tables, pictures, and code."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FORMATS = ("csv", "parquet", "h5ad")
 _PICTURES = ("png", "svg", "pdf")
 
 
-def table(session: Session, what: str, ending: str) -> tuple[str, bytes]:
+def table(session: Session, kind: str, ending: str) -> tuple[str, bytes]:
     """A table as a file: its name and its bytes.
 
     Parameters
     ----------
     session : Session
-    what : {"rows", "labels", "map"}
+    kind : {"rows", "labels", "map"}
         The selected rows (all, if none is selected) with their features; the labels of all points;
         or positions, bandwidths and labels of the points on the map.
     ending : {"csv", "parquet", "h5ad"}
@@ -50,22 +50,22 @@ def table(session: Session, what: str, ending: str) -> tuple[str, bytes]:
     """
     with session.lock:
         rows, Y, sigmas = _points(session)
-        if what == "rows" and session.selected.any():
+        if kind == "rows" and session.selected.any():
             rows, Y = rows[session.selected], Y[session.selected]
     source, columns = session.table, session.columns
     labels = {name: values[rows] for name, values in columns.labels.items()}
     ids = np.array([columns.identifier(row) for row in rows.tolist()], dtype=object)
-    if what == "labels":
+    if kind == "labels":
         labels = {name: values[rows] for name, values in columns.added.items()}
         if not labels:
             raise ValueError("there are no labels yet; select points and name them")
     if ending == "h5ad":
-        return f"{what}.h5ad", _h5ad(session, rows, Y, labels, ids)
-    if what == "rows":
+        return f"{kind}.h5ad", _h5ad(session, rows, Y, labels, ids)
+    if kind == "rows":
         X = source.X[rows]
         X = X.toarray() if sparse.issparse(X) else X
         names = list(source.feature_names)
-    elif what == "map":
+    elif kind == "map":
         X, names = Y, ["x", "y"]
         if sigmas is not None:
             X, names = np.column_stack([Y, sigmas]), [*names, "sigma"]
@@ -75,7 +75,7 @@ def table(session: Session, what: str, ending: str) -> tuple[str, bytes]:
     id_name = source.id_name or "id"
     labels = {(f"{name} (label)" if name in names else name): v for name, v in labels.items()}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"{what}.{ending}")
+        path = Path(folder, f"{kind}.{ending}")
         write_table(
             path,
             X,

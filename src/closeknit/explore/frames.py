@@ -1,4 +1,4 @@
-"""Frames: maps on their way to a viewer, and messages as bytes."""
+"""Frames, the maps that are sent to a viewer, and messages as bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,18 @@ _MAX_HEADER = 2**16
 
 
 class MessageError(Exception):
-    """A message that no viewer of ours sends; its sender is cut off."""
+    """A malformed message; its sender is disconnected.
+
+    Examples
+    --------
+    >>> from closeknit.explore import MessageError
+    >>> from closeknit.explore.frames import unpack
+    >>> try:
+    ...     unpack(b"nonsense")
+    ... except MessageError as error:
+    ...     print(error)
+    wrong length
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +53,13 @@ class Frame:
         Share of neighbours kept, of a sample; measured about once a second.
     lam : float or None
         The λ of the stage, smaller than the model's while the attraction is exaggerated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.explore import Frame
+    >>> Frame(1, np.zeros((2, 2), np.float32), iteration=7).numbers()["iteration"]
+    7
     """
 
     number: int

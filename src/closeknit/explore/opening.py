@@ -1,4 +1,4 @@
-"""From what users have to a session: arrays, frames, files, saved models and saved sessions."""
+"""Sessions from arrays, frames, files, saved models and saved sessions."""
 
 from __future__ import annotations
 
@@ -104,6 +104,17 @@ def open_file(
     Returns
     -------
     Session
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from closeknit.explore import open_file
+    >>> from closeknit.io import write_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_table(f"{folder}/flowers.csv", load_iris().data)
+    ...     open_file(f"{folder}/flowers.csv").table.n_samples
+    150
     """
     path = Path(path)
     if path.suffix.lower() == ".closeknit":

@@ -1,4 +1,4 @@
-"""What a user may set while the map is moving."""
+"""The parameters that a user may set while the map is moving."""
 
 from __future__ import annotations
 

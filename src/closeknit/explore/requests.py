@@ -1,7 +1,7 @@
 """What viewers may ask of a session, and the answers.
 
 A request is an object with a type and the fields that belong to it. Anything else is not one that
-our own pages send: it raises `MessageError`, and its sender is cut off. What a user may get wrong
+our own pages send: it raises `MessageError`, and its sender is disconnected. A user's mistake
 raises `ValueError` with a sentence for them.
 """
 
@@ -133,7 +133,7 @@ _REQUESTS: dict[str, tuple[Callable[..., Answer], dict[str, Check]]] = {
     "export": (
         answers.export,
         {
-            "what": _among("rows", "labels", "map", "picture", "session", "code"),
+            "kind": _among("rows", "labels", "map", "picture", "session", "code"),
             "format": _among(*exports.FORMATS, "png", "svg", "pdf", None),
             "color": lambda value: value is None or _is_name(value),
         },

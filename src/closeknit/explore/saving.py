@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from closeknit.exceptions import ModelError
 from closeknit.explore.engine import Engine
 from closeknit.explore.frames import Frame
-from closeknit.explore.leg import Leg
 from closeknit.explore.parameters import Parameters
+from closeknit.explore.phase import Phase
 from closeknit.explore.session import Session
 from closeknit.explore.undo import Level
 from closeknit.io import Description, Kind, Table, read_archive, write_archive
@@ -21,7 +21,7 @@ from closeknit.neighbors import Neighbors
 
 __all__ = ["SESSION", "load_session", "save_session"]
 
-#: What a session's file says it is.
+#: The kind of file, as the file itself says.
 SESSION = Kind("closeknit session", 1)
 
 
@@ -33,6 +33,18 @@ def save_session(session: Session, path: str | Path) -> None:
     session : Session
     path : str or path
         By custom ``.closeknit``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from closeknit.explore import Session, load_session, save_session
+    >>> from closeknit.io import Table
+    >>> session = Session(Table(load_iris().data, ("a", "b", "c", "d")))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_session(session, f"{folder}/flowers.closeknit")
+    ...     load_session(f"{folder}/flowers.closeknit").table.n_samples
+    150
     """
     with session.lock:
         source = session.table
@@ -56,7 +68,7 @@ def save_session(session: Session, path: str | Path) -> None:
 
 
 def _plain(values: NDArray[Any]) -> NDArray[Any]:
-    """Values that a file can hold: numbers, or text."""
+    """Return values that a file can hold: numbers, or text."""
     if values.dtype.kind in "biufU":
         return values
     text = np.empty(len(values), dtype=object)
@@ -66,10 +78,6 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
 
 def _describe(level: Level) -> dict[str, Any]:
     engine, neighbors = level.engine, level.engine.neighbors
-    legs = [
-        (asdict(leg.parameters), leg.lam, leg.stages, leg.scale, leg.restarted, leg.at_once)
-        for leg in engine.trail
-    ]
     return {
         "rows": level.rows,
         "parameters": asdict(engine.parameters),
@@ -78,7 +86,7 @@ def _describe(level: Level) -> dict[str, Any]:
         "sq_distances": None if neighbors is None else np.asarray(neighbors.sq_distances),
         "positions": engine.positions,
         "numbers": engine.frame.numbers(),
-        "trail": legs,
+        "phases": [asdict(phase) for phase in engine.phases],
         "settled": engine.settled,
     }
 
@@ -141,7 +149,7 @@ def _restore(content: dict[str, Any], n_jobs: int | None) -> Session:
     levels = [_restore_level(session, level) for level in content["levels"]]
     session.levels = tuple(levels)
     for level in levels:
-        level.engine.listeners.append(session.tell)
+        level.engine.listeners.append(session.notify)
     session.selected = np.zeros(len(session.level.rows), dtype=bool)
     session.select(np.asarray(content["selected"], dtype=bool))
     return session
@@ -164,19 +172,21 @@ def _restore_level(session: Session, content: dict[str, Any]) -> Level:
         Parameters(**content["parameters"]),
         max_perplexity=float(content["max_perplexity"]),
         neighbors=neighbors,
-        positions=positions if content["trail"] else None,
+        positions=positions if content["phases"] else None,
         **session.options,
     )
-    if content["trail"]:
+    if content["phases"]:
         numbers = dict(content["numbers"])
         numbers["number"] = numbers.pop("frame")
         if numbers["objective"] is None:
             numbers["objective"] = float("nan")
         frame = Frame(positions=positions.astype(np.float32), **numbers)
-        trail = [
-            Leg(Parameters(**leg[0]), float(leg[1]), tuple(map(tuple, leg[2])), *leg[3:6])
-            for leg in content["trail"]
-        ]
-        engine.move_to(positions, trail, frame)
+        engine.move_to(positions, [_restore_phase(phase) for phase in content["phases"]], frame)
         engine.settled = bool(content["settled"])
     return Level(rows, engine)
+
+
+def _restore_phase(content: dict[str, Any]) -> Phase:
+    parameters = Parameters(**content["parameters"])
+    stages = tuple((float(lam), int(count)) for lam, count in content["stages"])
+    return Phase(**{**content, "parameters": parameters, "stages": stages})

@@ -1,4 +1,4 @@
-"""Who may talk to the page: this browser on this machine, and nobody else.
+"""Access to the page: from one browser on this machine only.
 
 - A random token in the first address becomes a cookie that scripts cannot read and other sites
   cannot send.

@@ -1,4 +1,4 @@
-"""A session: points, the map that moves, what the user selected and named, and the way back."""
+"""A session: the points, their map, what the user selected and named, and undo."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closeknit.explore.checks import check_images, largest_perplexity, refuse_gaps
 from closeknit.explore.columns import Columns
 from closeknit.explore.engine import Engine
-from closeknit.explore.given import check_images, largest_perplexity, refuse_gaps
 from closeknit.explore.parameters import Parameters
 from closeknit.explore.undo import Level, Pin, Snapshot, Undo
 from closeknit.io import Table
@@ -29,7 +29,7 @@ _LABEL = "label"
 
 
 class Session:
-    """What one user explores; knows nothing of pixels or connections.
+    """The state of one user's exploration, which knows nothing of pixels or connections.
 
     Parameters
     ----------
@@ -103,9 +103,9 @@ class Session:
         self._undo = Undo()
         self._dragging = False
         self._viewers = 0
-        engine.listeners.append(self.tell)
+        engine.listeners.append(self.notify)
 
-    # What there is ------------------------------------------------------------------------------
+    # State -------------------------------------------------------------------------------------
 
     @property
     def level(self) -> Level:
@@ -114,7 +114,7 @@ class Session:
 
     @property
     def engine(self) -> Engine:
-        """What moves them."""
+        """The engine that optimises their map."""
         return self.level.engine
 
     @property
@@ -149,25 +149,25 @@ class Session:
             "selected": int(self.selected.sum()),
         }
 
-    def tell(self) -> None:
-        """Tell all viewers that something has changed."""
+    def notify(self) -> None:
+        """Call all listeners: something has changed."""
         for listener in list(self.listeners):
             listener()
 
-    # Viewers come and go ------------------------------------------------------------------------
+    # Viewers ----------------------------------------------------------------------------------
 
     def attach(self, listener: Callable[[], object]) -> None:
-        """A viewer comes: with the first, the map begins to move."""
+        """Add a viewer; the first one starts the engine."""
         with self.lock:
             self.listeners.append(listener)
             self._viewers += 1
             engine = self.engine
-            if not engine.trail and not engine.settled and engine.frame.iteration == 0:
+            if not engine.phases and not engine.settled and engine.frame.iteration == 0:
                 engine.play()
             engine.start()
 
     def detach(self, listener: Callable[[], object]) -> None:
-        """A viewer goes: without any, the thread ends."""
+        """Remove a viewer; without any, the engine stops."""
         with self.lock:
             self.listeners.remove(listener)
             self._viewers -= 1
@@ -175,10 +175,10 @@ class Session:
                 self.engine.stop(_PATIENCE)
 
     def close(self, timeout: float | None = 1.0) -> None:
-        """End the thread."""
+        """Stop the engine."""
         self.engine.stop(timeout)
 
-    # What the user does -------------------------------------------------------------------------
+    # Changes ----------------------------------------------------------------------------------
 
     def set(self, parameters: Parameters, *, done: bool = True) -> None:
         """Change parameters; a slider that is still moving is not `done`, and is undone at once."""
@@ -188,10 +188,10 @@ class Session:
                     self._remember()
                 self.engine.set(parameters)
             self._dragging = not done
-        self.tell()
+        self.notify()
 
     def restart(self) -> None:
-        """Begin again at the start; undo brings the map back."""
+        """Begin again at the start, which undo takes back."""
         with self.lock:
             self._remember()
             self.engine.restart()
@@ -202,7 +202,7 @@ class Session:
             raise ValueError("the selection is of another map; select again")
         with self.lock:
             self.selected = inside
-        self.tell()
+        self.notify()
 
     def name_selection(self, text: str) -> str:
         """Give the selected points a label, and return the column that holds it."""
@@ -215,7 +215,7 @@ class Session:
             values = np.full(self.table.n_samples, "", object) if known is None else known.copy()
             values[rows] = text
             self.columns.added = {**self.columns.added, name: values}
-        self.tell()
+        self.notify()
         return name
 
     def embed_selection(self) -> None:
@@ -234,7 +234,7 @@ class Session:
             engine.play()
             self._show((*self.levels, Level(rows, engine)))
             self.pin = None
-        self.tell()
+        self.notify()
 
     def leave_selection(self) -> None:
         """Go back to the points from which those on the map were selected."""
@@ -244,7 +244,7 @@ class Session:
             self._remember()
             self._show(self.levels[:-1])
             self.pin = None
-        self.tell()
+        self.notify()
 
     def pin_map(self, pinned: bool) -> None:
         """Keep a copy of the current map for comparison, or drop it."""
@@ -252,29 +252,29 @@ class Session:
             self._remember()
             engine = self.engine
             self.pin = Pin(engine.frame.positions, engine.parameters) if pinned else None
-        self.tell()
+        self.notify()
 
     def undo(self) -> None:
-        """Take back the last change of parameters, labels, points or comparison."""
-        self._restore(self._undo.back)
+        """Undo the last change of parameters, labels, points or comparison."""
+        self._restore(self._undo.undo)
 
     def redo(self) -> None:
-        """Do again what was undone."""
-        self._restore(self._undo.forth)
+        """Redo the last change that was undone."""
+        self._restore(self._undo.redo)
 
-    def _restore(self, way: Callable[[Snapshot], Snapshot]) -> None:
+    def _restore(self, take: Callable[[Snapshot], Snapshot]) -> None:
         with self.lock:
             now = self._snapshot()
-            then = way(now)
+            then = take(now)
             self._dragging = False
             if then.levels[-1] is not self.level:
                 self._show(then.levels)
             self.levels = then.levels
             self.engine.set(then.parameters)
             if then.moves(now):  # a label is taken back without moving the map
-                self.engine.move_to(then.positions, list(then.trail), then.frame)
+                self.engine.move_to(then.positions, list(then.phases), then.frame)
             self.columns.added, self.pin = then.labels, then.pin
-        self.tell()
+        self.notify()
 
     def _snapshot(self) -> Snapshot:
         return Snapshot.of(self.levels, self.columns.added, self.pin)
@@ -289,7 +289,7 @@ class Session:
         before.stop(_PATIENCE)
         self.levels = levels
         self.selected = np.zeros(len(self.level.rows), dtype=bool)
-        after.listeners[:] = [self.tell]
+        after.listeners[:] = [self.notify]
         if self._viewers:
             after.start()
 

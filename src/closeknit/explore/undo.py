@@ -1,4 +1,4 @@
-"""The way back: what a session was before each change."""
+"""Undo and redo: what a session was before each change."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from closeknit.explore.engine import Engine
 from closeknit.explore.frames import Frame
-from closeknit.explore.leg import Leg
 from closeknit.explore.parameters import Parameters
+from closeknit.explore.phase import Phase
 
 __all__ = ["Level", "Pin", "Snapshot", "Undo"]
 
@@ -50,7 +50,7 @@ class Snapshot:
     levels: tuple[Level, ...]
     parameters: Parameters
     positions: NDArray[np.float64]
-    trail: tuple[Leg, ...]
+    phases: tuple[Phase, ...]
     frame: Frame
     labels: dict[str, NDArray[Any]]
     pin: Pin | None
@@ -59,13 +59,13 @@ class Snapshot:
     def of(
         cls, levels: tuple[Level, ...], labels: Mapping[str, NDArray[Any]], pin: Pin | None
     ) -> Snapshot:
-        """How things are now."""
+        """Take a snapshot of the present."""
         engine = levels[-1].engine
-        state = (engine.parameters, engine.positions, tuple(engine.trail), engine.frame)
+        state = (engine.parameters, engine.positions, tuple(engine.phases), engine.frame)
         return cls(levels, *state, dict(labels), pin)
 
     def moves(self, now: Snapshot) -> bool:
-        """Whether the map is to be brought back, and not only labels or a pin beside it."""
+        """Whether the map differs, not only labels or the pinned map."""
         if self.levels != now.levels or self.parameters != now.parameters:
             return True
         same = self.labels.keys() == now.labels.keys()
@@ -82,22 +82,22 @@ class Undo:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many changes can be undone, and how many done again."""
+        """How many changes can be undone, and how many redone."""
         return len(self._done), len(self._undone)
 
     def remember(self, now: Snapshot) -> None:
-        """Call before every change."""
+        """Store the snapshot before a change."""
         self._undone.clear()
         self._done.append(now)
         size = 2 * now.positions.nbytes
         del self._done[: -max(2, min(_MOST, _BYTES // size))]
 
-    def back(self, now: Snapshot) -> Snapshot:
-        """Undo the last change: return what was before it."""
+    def undo(self, now: Snapshot) -> Snapshot:
+        """Return the snapshot before the last change."""
         return _swap(self._done, self._undone, now)
 
-    def forth(self, now: Snapshot) -> Snapshot:
-        """Do again what was undone last."""
+    def redo(self, now: Snapshot) -> Snapshot:
+        """Return the snapshot before the last undo."""
         return _swap(self._undone, self._done, now)
 
 

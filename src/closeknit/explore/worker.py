@@ -1,4 +1,4 @@
-"""Work in a thread of its own, which tells listeners how it stands and ends when it is told to."""
+"""Work in a thread of its own, which reports to listeners and can be stopped at any time."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ T = TypeVar("T")
 
 
 class StoppedError(Exception):
-    """Ends work that nobody waits for any more."""
+    """Raised to end work that nobody is waiting for any more."""
 
 
 class OutdatedError(StoppedError):
-    """Ends a part of the work: what it was for has changed."""
+    """Raised to end a part of the work whose purpose has changed."""
 
 
 class Worker(ABC):
-    """A thread that may be ended and begun again.
+    """A thread that can be stopped and started again.
 
     Attributes
     ----------
     stage : str
         What it is doing, in words for users.
     progress : float
-        The share of that which is done, 0 if it is not known.
+        The share of the stage that is done, 0 if it is not known.
     error : str
         Why it failed.
     listeners : list of callable
@@ -52,7 +52,7 @@ class Worker(ABC):
         """Work until `_stopped`."""
 
     def start(self) -> None:
-        """Begin to work, in a thread, if it is not running already."""
+        """Start the thread, unless it is running."""
         with self._wake:
             self._stopped = False
             if self._thread is not None:  # one that was about to end goes on, or begins again
@@ -61,7 +61,7 @@ class Worker(ABC):
             self._thread.start()
 
     def stop(self, timeout: float | None = None) -> None:
-        """End the thread and wait so long for it; `start` goes on from where it was."""
+        """End the thread, and wait for it up to `timeout` seconds; `start` continues the work."""
         with self._wake:
             thread, self._stopped = self._thread, True
             self._wake.notify_all()
@@ -74,14 +74,18 @@ class Worker(ABC):
         return self._thread is not None
 
     def wait(self, condition: Callable[[], bool], timeout: float = 60.0) -> bool:
-        """Wait until a condition holds, or for so many seconds; return whether it does."""
+        """Wait until a condition holds, or for `timeout` seconds; return whether it holds."""
         with self._wake:
             return self._wake.wait_for(condition, timeout)
 
     def _run(self) -> None:
         failed = False
         try:
-            with listening(self._hear), interruptible(self._check), warnings.catch_warnings():
+            with (
+                listening(self._on_progress),
+                interruptible(self._check),
+                warnings.catch_warnings(),
+            ):
                 warnings.simplefilter("ignore", CloseknitWarning)
                 self._work()
         except StoppedError:
@@ -90,24 +94,24 @@ class Worker(ABC):
             failed = True
             known = isinstance(error, ValueError | CloseknitError)  # whose words are for users
             self.error = str(error) if known else f"{type(error).__name__}: {error}"
-            self._say("failed")
+            self._set_stage("failed")
         finally:
             with self._wake:
                 self._thread = None
                 self._wake.notify_all()
-                wanted = not (self._stopped or failed)  # again, since it was told to end
+                wanted = not (self._stopped or failed)  # it was started again while it was ending
             if wanted:
                 self.start()
 
     def _check(self) -> None:
-        """Called every few milliseconds of work: ends what nobody waits for."""
+        """Raise where the work is no longer wanted; called every few milliseconds of it."""
         if self._outdated():
             raise OutdatedError
         if self._stopped:
             raise StoppedError
 
-    def _unless(self, outdated: Callable[[], bool], act: Callable[[], T]) -> T | None:
-        """Do something, or give it up and return None as soon as it is `outdated`."""
+    def _run_unless(self, outdated: Callable[[], bool], act: Callable[[], T]) -> T | None:
+        """Call `act`, or give up and return None as soon as it is `outdated`."""
         self._outdated = outdated
         try:
             return act()
@@ -116,17 +120,17 @@ class Worker(ABC):
         finally:
             self._outdated = lambda: False
 
-    def _hear(self, event: Event) -> None:
-        """Progress of a search."""
+    def _on_progress(self, event: Event) -> None:
+        """Show the progress of a search."""
         self._check()
         if event.total and event.stage != "optimisation":
-            self._say("searching for neighbours", event.done / event.total)
+            self._set_stage("searching for neighbours", event.done / event.total)
 
-    def _say(self, stage: str, progress: float = 0.0) -> None:
+    def _set_stage(self, stage: str, progress: float = 0.0) -> None:
         self.stage, self.progress = stage, progress
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         with self._wake:
             self._wake.notify_all()
         for listener in list(self.listeners):

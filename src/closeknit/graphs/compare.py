@@ -1,4 +1,4 @@
-"""How much of a graph a sparser one keeps: counts, components, and a table with spectra."""
+"""Comparisons of a graph with sparser ones: counts, components, and a table with spectra."""
 
 from __future__ import annotations
 
@@ -77,6 +77,12 @@ class Degrees:
         Points without an edge.
     mean_weight : float
         Mean over the points of the summed weights of their edges.
+
+    Examples
+    --------
+    >>> from closeknit.graphs import degrees
+    >>> degrees([[0, 1, 0], [1, 0, 0], [0, 0, 0]]).isolated
+    1
     """
 
     smallest: int
@@ -138,6 +144,12 @@ class GraphSummary:
     d1, d2 : float
         :func:`~closeknit.graphs.spectrum_distance` and
         :func:`~closeknit.graphs.laplacian_distance` from the reference.
+
+    Examples
+    --------
+    >>> from closeknit.graphs import compare
+    >>> compare({"pair": [[0, 1], [1, 0]]})["pair"].n_edges
+    2
     """
 
     name: str
@@ -159,6 +171,13 @@ class Comparison:
     rows : tuple of GraphSummary
     reference : str
         Name of the graph that the others are compared with.
+
+    Examples
+    --------
+    >>> from closeknit.graphs import compare
+    >>> comparison = compare({"pair": [[0, 1], [1, 0]], "none": [[0, 0], [0, 0]]})
+    >>> [(row.name, row.n_edges) for row in comparison], comparison.reference
+    ([('pair', 2), ('none', 0)], 'pair')
     """
 
     rows: tuple[GraphSummary, ...]

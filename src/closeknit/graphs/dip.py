@@ -34,6 +34,14 @@ class Dip:
         Share of uniform samples whose dip is at least as large; small if there are several modes.
     low, high : float
         Ends of the interval that holds the mode of the nearest unimodal distribution.
+
+    Examples
+    --------
+    >>> from closeknit.graphs import dip_test
+    >>> two_groups = [0.0, 0.1, 0.2, 0.3, 0.4, 9.0, 9.1, 9.2, 9.3, 9.4]
+    >>> dip = dip_test(two_groups)
+    >>> dip.p_value < 0.05
+    True
     """
 
     statistic: float

@@ -1,4 +1,4 @@
-"""From data to the graph of their affinities, by the one way that every estimator takes."""
+"""From data to the graph of their affinities, as every estimator makes it."""
 
 from __future__ import annotations
 

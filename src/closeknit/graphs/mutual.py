@@ -116,7 +116,7 @@ class MutualNeighbors:
                 f"affinities must be of {n} points and at most {most} neighbours each, got an "
                 f"array of shape {affinities.shape}"
             )
-        # One number tells, in half the time of looking at each; none of them is beyond 1.
+        # The sum suffices, in half the time of looking at each; none of them is above 1.
         check_finite(affinities.sum(), "the array of affinities")
         k = affinities.shape[1]
         threads = effective_n_jobs(n_jobs)

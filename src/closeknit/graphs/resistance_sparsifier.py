@@ -160,12 +160,12 @@ def _probabilities(leverages: Array, count: int) -> Array:
 
 
 def _draw_exactly(probabilities: Array, count: int, random: Any) -> Integers:
-    """Draw `count` edges, each with its probability: a comb laid over them in random order."""
+    """Draw `count` edges, each with its probability: systematic sampling in random order."""
     order = random.permutation(len(probabilities))
     ends = np.cumsum(probabilities[order])
-    teeth = random.random_sample() + np.arange(count)
-    # Rounding may leave the last tooth beyond the end.
-    hit = np.minimum(np.searchsorted(ends, teeth, side="right"), len(order) - 1)
+    points = random.random_sample() + np.arange(count)
+    # Rounding may leave the last point beyond the end.
+    hit = np.minimum(np.searchsorted(ends, points, side="right"), len(order) - 1)
     return np.sort(order[hit])
 
 

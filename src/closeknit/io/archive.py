@@ -33,6 +33,12 @@ class Kind(NamedTuple):
         Such as "closeknit model"; the last word is what messages call it.
     version : int
         Raised when files change in a way that older versions would misread.
+
+    Examples
+    --------
+    >>> from closeknit.io import Kind
+    >>> Kind("closeknit pair", 1).format
+    'closeknit pair'
     """
 
     format: str
@@ -81,6 +87,16 @@ def read_archive(path: str | Path, kind: Kind) -> Any:
     ------
     ModelError
         If the file is damaged, of another version or kind.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from closeknit.io import Description, Kind, read_archive, write_archive
+    >>> description, kind = Description(), Kind("closeknit list", 1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_archive(f"{folder}/list", kind, description, description.add([1, 2], "list"))
+    ...     read_archive(f"{folder}/list", kind)
+    [1, 2]
     """
     with reading(path, ModelError), zipfile.ZipFile(path) as archive:
         content, what = _content(archive), kind.format.split()[-1]
@@ -99,7 +115,19 @@ def read_archive(path: str | Path, kind: Kind) -> Any:
 
 
 def archive_format(path: str | Path) -> str:
-    """What kind of file it is, as its writer called it; "" if it is none of ours."""
+    """What kind of file it is, as its writer called it; "" if it is none of ours.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import closeknit as ck
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ck.io.save(ck.EntropicAffinities().fit(X), f"{folder}/iris.closeknit")
+    ...     ck.io.archive_format(f"{folder}/iris.closeknit")
+    'closeknit model'
+    """
     with reading(path, ModelError), zipfile.ZipFile(path) as archive:
         content = _content(archive)
         return str(content.get("format", "")) if isinstance(content, dict) else ""

@@ -284,16 +284,16 @@ def _named_table(arrays: dict[str, Any], key: str, selection: Selection) -> Tabl
     return _table(X, tuple(map(str, names)), columns, selection, "numpy")
 
 
-def _matrix(array: NDArray[Any], what: str) -> NDArray[Any]:
+def _matrix(array: NDArray[Any], name: str) -> NDArray[Any]:
     if array.dtype.names is not None or array.dtype.kind not in "biuf":
-        raise DataError(f"{what} holds values of type {array.dtype}; store real numbers")
+        raise DataError(f"{name} holds values of type {array.dtype}; store real numbers")
     if array.ndim != 2:
         raise DataError(
-            f"{what} has shape {array.shape}, but a table has rows and columns; "
+            f"{name} has shape {array.shape}, but a table has rows and columns; "
             "store X.reshape(len(X), -1)"
         )
     if 0 in array.shape:
-        raise DataError(f"{what} has shape {array.shape}, which holds no numbers")
+        raise DataError(f"{name} has shape {array.shape}, which holds no numbers")
     return array
 
 

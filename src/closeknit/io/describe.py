@@ -1,4 +1,4 @@
-"""Objects as plain words and arrays: what `save` writes.
+"""Objects as JSON values and arrays: what `save` writes.
 
 Numbers, strings, truth values and None stand for themselves. Everything else is an entry in a list
 of objects, each described by its kind and by references to entries before it, so that an array

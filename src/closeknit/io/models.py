@@ -1,4 +1,4 @@
-"""Save and load fitted models: one file, arrays and words, no code (see `archive.py`)."""
+"""Save and load fitted models: one file of JSON and arrays, no code (see `archive.py`)."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,11 @@ def read_table(
     (('length', 'width'), array(['A', 'B'], dtype=object),
      array(['setosa', 'virginica'], dtype=object))
     """
+    if not isinstance(path, str | PathLike):
+        raise TypeError(
+            f"read_table reads files, and {type(path).__name__} is no path; for a frame use "
+            "closeknit.io.from_frame"
+        )
     path = Path(path)
     selection = Selection(features, labels, ids, missing)
     with reading(path):

@@ -1,4 +1,4 @@
-"""Plain words and arrays as objects again: what `load` does.
+"""Objects from JSON values and arrays: what `load` does.
 
 A file may say anything. It can name classes of the registry only, and every number on which
 compiled code relies is checked: array types and shapes, indices of sparse matrices, neighbours.
@@ -202,9 +202,9 @@ def _shape(value: Any) -> tuple[int, ...]:
     return tuple(holder.shape)
 
 
-def _known(registry: Mapping[str, Any], name: Any, what: str) -> Any:
+def _known(registry: Mapping[str, Any], name: Any, kind: str) -> Any:
     if name not in registry:
-        raise ModelError(f"it names the unknown {what} {name!r}; upgrade closeknit")
+        raise ModelError(f"it names the unknown {kind} {name!r}; upgrade closeknit")
     return registry[name]
 
 

@@ -1,4 +1,4 @@
-"""Columns that are perhaps not what they were taken for, in words for the user."""
+"""Warnings about columns that were perhaps taken for the wrong thing."""
 
 from __future__ import annotations
 

@@ -47,7 +47,10 @@ def canonical(
     """
     out = csr_matrix(check_structure(matrix, name), dtype=dtype)
     if out.shape[0] != out.shape[1]:
-        raise ValueError(f"{name} must be square, got shape {out.shape}")
+        raise ValueError(
+            f"{name} must be square, got shape {out.shape}; closeknit.entropic_affinities makes "
+            "affinities of data"
+        )
     if out.dtype not in (np.float32, np.float64):
         out = out.astype(np.float64)
     if not out.has_sorted_indices:

@@ -36,7 +36,7 @@ class Descent(Generic[P]):
     """A direction at work on one problem, B P = −G with a positive definite B.
 
     What it proposes is what the direction proposes; derived classes have a memory. This class
-    promises that what comes out goes downhill.
+    guarantees a descent direction.
 
     Parameters
     ----------
@@ -44,6 +44,16 @@ class Descent(Generic[P]):
     rule : Direction
     X : ndarray of shape (n_samples, n_components)
         Where the run begins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.minimize import SpectralDirection, Springs
+    >>> springs, X = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]]), np.full((2, 1), 5.0)
+    >>> descent = SpectralDirection().start(springs, X)
+    >>> gradient = springs.value_and_gradient(X)[1]
+    >>> bool((descent.step_towards(X, gradient) * gradient).sum() < 0.0)
+    True
     """
 
     problem: P
@@ -58,11 +68,11 @@ class Descent(Generic[P]):
         return self.rule.propose(self.problem, X, gradient)
 
     def reset(self) -> bool:
-        """Forget what earlier iterations taught; return whether there was anything to forget."""
+        """Clear the memory of earlier iterations; return whether there was any."""
         return False
 
     def observe(self, value: float) -> None:
-        """Learn what the objective is after a step that was not chosen by it."""
+        """Take the objective after a step that was chosen without it."""
 
     def follow(self, problem: P) -> None:
         """Go on with the same problem at another λ: what depends on E⁺ only is kept."""
@@ -99,7 +109,7 @@ class Direction(Generic[P]):
         What ``step="auto"`` means for it.
     monotone : bool
         Whether the objective always falls. If not, the last positions count and not the lowest
-        ones: momentum goes uphill on purpose.
+        ones: momentum may increase the objective on purpose.
     patience : int
         Iterations over which the decrease is judged; see :class:`Convergence`.
     default_tol : float
@@ -150,13 +160,14 @@ class Direction(Generic[P]):
         >>> LBFGS().check(object())
         Traceback (most recent call last):
             ...
-        TypeError: LBFGS needs value and gradient; this problem offers nothing; give it that method
+        TypeError: LBFGS needs value and gradient; this problem offers nothing; give it a method
+        value_and_gradient(X)
         """
         missing = list(filterfalse(partial(hasattr, problem), self.needs))
         if not missing:
             return
         offers = list(filter(partial(hasattr, problem), _CAPABILITIES))
-        advice = "give it that method"
+        advice = "give it a method value_and_gradient(X)"
         if "value_and_gradient" in offers:
             advice = "use 'spectral-lbfgs'" if "attractive_weights" in offers else "use 'lbfgs'"
         words = [", ".join(names).replace("_", " ") or "nothing" for names in (missing, offers)]

@@ -26,7 +26,7 @@ class _LBFGSDescent(Descent[P]):
         self._previous: tuple[Array, Array] | None = None  # X, gradient
 
     def reset(self) -> bool:
-        """Forget the pairs."""
+        """Clear the pairs."""
         had_memory = len(self._pairs) > 0
         self._pairs.clear()
         self._previous = None

@@ -206,7 +206,7 @@ class _Run:
             if self.descent is None:  # only now: it may have to factorise
                 self.descent = self.direction.start(problem, sample.X)
             for again in (False, True):
-                # Momentum goes uphill on purpose.
+                # Momentum may increase the objective on purpose.
                 monotone = self.direction.monotone
                 choose = self.descent.step_towards if monotone else self.descent.propose
                 towards = choose(sample.X, sample.gradient)

@@ -46,7 +46,16 @@ class Problem(Protocol):
 
 
 class AttractiveProblem(Problem, Protocol):
-    """A problem that knows its attractive part."""
+    """A problem that knows its attractive part.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import Springs, minimize
+    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    >>> minimize(springs, [[5.0], [5.0]], "spectral").X.round(2)
+    array([[1.2],
+           [1.8]])
+    """
 
     def attractive_weights(self, X: Array, entries: Integers | None = None) -> csr_matrix:
         """Return the weights of the attractive Laplacian L⁺ at X, so that ∇²E⁺ ≈ 4L⁺ ⊗ I.
@@ -59,7 +68,16 @@ class AttractiveProblem(Problem, Protocol):
 
 
 class DiagonalProblem(Problem, Protocol):
-    """A problem that knows the diagonal of its Hessian."""
+    """A problem that knows the diagonal of its Hessian.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import Springs, minimize
+    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    >>> minimize(springs, [[5.0], [5.0]], "diagonal-hessian").X.round(2)
+    array([[1.2],
+           [1.8]])
+    """
 
     def hessian_diagonal(self, X: Array) -> Array:
         """Return the diagonal of the full Hessian, of X's shape."""
@@ -67,7 +85,16 @@ class DiagonalProblem(Problem, Protocol):
 
 
 class CurvedProblem(AttractiveProblem, Protocol):
-    """A problem that knows its attractive part and the curvature of its repulsive part."""
+    """A problem that knows its attractive part and the curvature of its repulsive part.
+
+    Examples
+    --------
+    >>> from closeknit.minimize import Springs, minimize
+    >>> springs = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]])
+    >>> minimize(springs, [[5.0], [5.0]], "spectral-minus").X.round(2)
+    array([[1.2],
+           [1.8]])
+    """
 
     def repulsive_curvature(self, X: Array) -> Callable[[Array], Array]:
         """Return V ↦ 8λ L^xx_{i·,i·} V, the positive semidefinite diagonal blocks at X."""

@@ -1,4 +1,4 @@
-"""What a minimisation tells: where it stands, what happened, how and why it ended."""
+"""Results of a minimisation: its state, its history, how and why it ended."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True)
 class State:
-    """Where a minimisation stands, as callbacks and stopping rules see it.
+    """The state of a minimisation, as callbacks and stopping rules see it.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class State:
     stage : int
         Number of the stage, from 0.
     parts : tuple of float
-        E⁺ and E⁻, if the problem tells them, else NaN.
+        E⁺ and E⁻, if the problem gives them, else NaN.
 
     Examples
     --------
@@ -240,8 +240,8 @@ class Result:
     history: History
 
     def __repr__(self) -> str:
-        what = f"objective {self.value:.6g} after {self.n_iter} iterations"
-        return f"Result({what}: {self.stopped_because.text})"
+        summary = f"objective {self.value:.6g} after {self.n_iter} iterations"
+        return f"Result({summary}: {self.stopped_because.text})"
 
     def joined(self, later: Result) -> Result:
         """The outcome of this stage and of its continuation."""

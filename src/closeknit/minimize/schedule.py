@@ -61,7 +61,7 @@ class Convergence(Stop):
         Stop when the gradient's Frobenius norm is no larger.
     patience : int, default=3
         Iterations over which the change is judged. A single one may be small where the start is
-        flat or a line search was unlucky; directions that go uphill at times need more.
+        flat or a line search was unlucky; directions that may increase E need more.
 
     Examples
     --------

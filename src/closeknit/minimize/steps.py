@@ -19,7 +19,15 @@ from closeknit.linalg import inner, norm
 
 @dataclass(frozen=True)
 class Sample:
-    """Positions X + αP, and φ(α) = E(X + αP) there with its gradient and slope φ'(α)."""
+    """Positions X + αP, and φ(α) = E(X + αP) there with its gradient and slope φ'(α).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.minimize import Sample
+    >>> Sample(0.0, np.zeros((2, 1)), float("nan"), np.zeros((2, 1)), -1.0).finite
+    False
+    """
 
     step: float
     X: Array
@@ -48,6 +56,18 @@ class Line:
         φ at α = 0.
     direction : ndarray of shape (n_samples, n_components)
         P.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.minimize import Line, Sample, Springs
+    >>> springs, X = Springs([[0, 1], [1, 0]], targets=[[0.0], [3.0]]), np.full((2, 1), 5.0)
+    >>> value, gradient = springs.value_and_gradient(X)
+    >>> slope = -float((gradient**2).sum())
+    >>> origin = Sample(0.0, X, value, gradient, slope)
+    >>> line = Line(springs.value_and_gradient, origin, -gradient)
+    >>> line.decreases(line.at(0.1), 1e-4)
+    True
     """
 
     evaluate: Callable[[Array], tuple[float, Array]]
@@ -172,7 +192,7 @@ class Backtracking(Step):
 
 @dataclass(frozen=True)
 class FixedStep(Step):
-    """Always take the same step, uphill or down; what momentum wants.
+    """Always take the same step, whether E falls or rises; for momentum.
 
     Parameters
     ----------

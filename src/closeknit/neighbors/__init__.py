@@ -1,9 +1,9 @@
-"""Who is near whom.
+"""Nearest neighbours.
 
 A search is an index fitted to points and asked for neighbours; the answer is a `Neighbors`::
 
-    find_neighbors(X, 90)                        # the short way
-    index = make_index("cosine", "exact").fit(X) # the long way, for new points, too
+    find_neighbors(X, 90)                        # in one call
+    index = make_index("cosine", "exact").fit(X) # an index also serves new points
     index.self_neighbors(90)
     index.query(X_new, 90)
 
@@ -24,9 +24,10 @@ differences in float64 (``candidates.py``). Whole rows of distances come block b
 
 from closeknit.neighbors.candidates import candidate_distances, nearest_of, nearest_of_all
 from closeknit.neighbors.dense import AllPoints, dense_sq_distances
+from closeknit.neighbors.euclidean import ApproximateIndex, ExactIndex
 from closeknit.neighbors.external import EstimatorIndex
 from closeknit.neighbors.geometry import GEOMETRIES
-from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
+from closeknit.neighbors.index import NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.points import (
     DataInputMixin,

@@ -1,4 +1,4 @@
-"""A partition of sketches into cells, so that near points are looked at together."""
+"""A partition of sketches into cells, so that near points are compared together."""
 
 from __future__ import annotations
 

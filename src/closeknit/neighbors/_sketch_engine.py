@@ -76,7 +76,7 @@ class SketchEngine(SearchEngine):
     _prepared: _Prepared | None = field(default=None, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the packed sketches; the next search makes them anew, to the same bits."""
+        """Leave out the packed sketches, which the next search makes again, to the same bits."""
         return {**super().__getstate__(), "_prepared": None}
 
     def search(

@@ -24,7 +24,15 @@ _LARGEST = 1e153  # beyond it squares overflow, and below its inverse they under
 
 
 class DataInputMixin:
-    """The tags of estimators that take points, dense or sparse, or distances or affinities."""
+    """The tags of estimators that take points, dense or sparse, or distances or affinities.
+
+    Examples
+    --------
+    >>> import closeknit as ck
+    >>> from sklearn.utils import get_tags
+    >>> get_tags(ck.TSNE()).input_tags.sparse
+    True
+    """
 
     metric: Any
 
@@ -84,17 +92,50 @@ def check_data(
     # In C order: sums in the order of memory would give a frame of columns other bits than the same
     # array of rows.
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", **options}
-    X = check_array(X, **options) if estimator is None else validate_data(estimator, X, **options)
+    given = X
+    try:
+        if estimator is None:
+            X = check_array(X, **options)
+        else:
+            X = validate_data(estimator, X, **options)
+    except ValueError as error:
+        found = _explained(str(error), given)
+        if found is None:
+            raise
+        raise ValueError(found) from error
     if sp.issparse(X) and not (X.has_canonical_format and X.has_sorted_indices):
         X = X.copy()
-        given = (getattr(estimator, "metric", None), getattr(estimator, "input", None))
-        if "precomputed" in given or "distances" in given:
+        kinds = (getattr(estimator, "metric", None), getattr(estimator, "input", None))
+        if "precomputed" in kinds or "distances" in kinds:
             X.sort_indices()  # sums of distances mean nothing; the search refuses them
         else:
             X.sum_duplicates()
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"X has {X.shape[1]} features, but the fitted data have {n_features}")
     return X
+
+
+def _explained(message: str, X: Any) -> str | None:
+    """Say where data hold what scikit-learn refuses; None for what it explains well enough."""
+    if message.startswith("could not convert string to float"):
+        for name, column in getattr(X, "items", dict)():
+            text = next((value for value in column if isinstance(value, str)), None)
+            if text is not None:
+                return (
+                    f"{message}; column {name!r} holds text such as {text!r}: leave it out, for "
+                    "example by X.select_dtypes('number'), or encode it as numbers"
+                )
+        return f"{message}; all data must be numbers: leave text out, or encode it as numbers"
+    kind = next((kind for kind in ("NaN", "infinity") if f" contains {kind}" in message), None)
+    if kind is None:
+        return None
+    where = ""
+    if not sp.issparse(X):
+        values = np.asarray(X, dtype=np.float64)
+        row, column = np.argwhere(np.isnan(values) if kind == "NaN" else np.isinf(values))[0]
+        name = X.columns[column] if hasattr(X, "columns") else int(column)
+        where = f", first in row {row}, column {name!r}"
+    return f"X contains {kind}{where}; fill such values in, or leave out their rows or columns"
 
 
 def same_rows(X: Data, fitted: Data, convert: Callable[[Data], Data] | None = None) -> bool:
@@ -267,7 +308,7 @@ class SearchEngine(ABC):
     n_threads: int
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the copy that the next search can make anew."""
+        """Leave out the copy that the next search can make again."""
         return {name: held for name, held in vars(self).items() if name != "_double_points"}
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The answer of a neighbour search."""
+"""The result of a neighbour search."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from closeknit.neighbors.euclidean import ApproximateIndex, ExactIndex
 from closeknit.neighbors.external import EstimatorIndex
 from closeknit.neighbors.geometry import GEOMETRIES
-from closeknit.neighbors.index import ApproximateIndex, ExactIndex, NeighborIndex
+from closeknit.neighbors.index import NeighborIndex
 from closeknit.neighbors.pairwise import PairwiseIndex
 from closeknit.neighbors.precomputed import PrecomputedIndex
 from closeknit.neighbors.result import Neighbors

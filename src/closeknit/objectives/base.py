@@ -147,6 +147,13 @@ class Objective(ABC):
     Notes
     -----
     Weights are kept, and summed, in the precision of the repulsion.
+
+    Examples
+    --------
+    >>> from closeknit.objectives import TSNE
+    >>> objective = TSNE([[0.0, 1.0], [1.0, 0.0]])
+    >>> round(objective.value([[0.0], [1.0]], lam=1.0), 3)
+    0.693
     """
 
     kernel: Kernel

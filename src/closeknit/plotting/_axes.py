@@ -44,21 +44,21 @@ def axes_for(ax: Axes | None, projection: str | None = None) -> Axes:
     return pyplot.subplots(layout="constrained", subplot_kw={"projection": projection})[1]
 
 
-def check_positions(positions: ArrayLike, what: str, dimensions: Sequence[int] = (2,)) -> Array:
+def check_positions(positions: ArrayLike, name: str, dimensions: Sequence[int] = (2,)) -> Array:
     """Return positions that can be drawn as floats, or say what is wrong with them."""
-    Y = real_array(positions, what)
+    Y = real_array(positions, name)
     if Y.ndim != 2 or Y.shape[1] not in dimensions:
         shapes = " or ".join(f"(n_samples, {d})" for d in dimensions)
         raise ValueError(
-            f"{what} must have shape {shapes}, got {Y.shape}; choose the columns to draw, "
-            f"such as {what}[:, :2]"
+            f"{name} must have shape {shapes}, got {Y.shape}; choose the columns to draw, "
+            f"such as {name}[:, :2]"
         )
     if len(Y) == 0:
-        raise ValueError(f"{what} has no points; pass at least one row")
+        raise ValueError(f"{name} has no points; pass at least one row")
     bad = ~(np.abs(Y) <= _LARGEST).all(axis=1)
     if bad.any():
         raise ValueError(
-            f"{what} has NaN or infinite positions, or some beyond {_LARGEST:g}, "
+            f"{name} has NaN or infinite positions, or some beyond {_LARGEST:g}, "
             f"in {np.count_nonzero(bad)} rows, first in row {int(np.argmax(bad))}; "
             "leave these rows out"
         )

@@ -1,4 +1,4 @@
-"""The matrix of affinities, in blocks of pixels when it is large."""
+"""Plots of the matrix of affinities, in blocks of pixels when it is large."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def plot_affinities(
     axes.set(xticks=[], yticks=[])
     if categories is not None:
         _mark_classes(axes, categories)
-    what = "affinity" if blocks.shape == matrix.shape else "mean affinity"
-    color_bar(axes, drawn, what)
+    quantity = "affinity" if blocks.shape == matrix.shape else "mean affinity"
+    color_bar(axes, drawn, quantity)
     return axes
 
 

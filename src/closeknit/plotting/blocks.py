@@ -134,7 +134,7 @@ class _Plain:
         return np.broadcast_to(category_colors(["points"]), (n, 3)), np.zeros(n, dtype=bool)
 
     def explain(self, ax: Axes) -> None:
-        """Say nothing: there is one colour."""
+        """Add nothing: there is one colour."""
 
 
 class _Labels:

@@ -1,4 +1,4 @@
-"""The embedding as a picture."""
+"""Plots of embeddings."""
 
 from __future__ import annotations
 
@@ -134,12 +134,12 @@ def _writing(texts: Sequence[str]) -> AbstractContextManager[None]:
     return rc_context({"font.family": families_for(texts)})
 
 
-def check_values(values: ArrayLike, what: str, n_samples: int) -> Array:
+def check_values(values: ArrayLike, name: str, n_samples: int) -> Array:
     """Return one float for each point, or say what is wrong."""
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "biuf" or numbers.shape != (n_samples,):
         raise ValueError(
-            f"{what} must be one number for each of {n_samples} points, got dtype "
+            f"{name} must be one number for each of {n_samples} points, got dtype "
             f"{numbers.dtype} and shape {numbers.shape}"
         )
     return numbers.astype(np.float64)

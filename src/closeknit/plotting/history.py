@@ -1,4 +1,4 @@
-"""Learning curves."""
+"""Plots of learning curves."""
 
 from __future__ import annotations
 

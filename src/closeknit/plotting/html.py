@@ -1,4 +1,4 @@
-"""A map to look around in, as one HTML file that needs no network."""
+"""An interactive map, as one HTML file that needs no network."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def embedding_html(
     n_over: int = 0,
     title: str = "Map",
 ) -> str:
-    """Write a map as a page to look around in: zoom, hover over points, choose the colours.
+    """Make an interactive page of a map: zoom, hover over points, choose the colours.
 
     Parameters
     ----------

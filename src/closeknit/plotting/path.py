@@ -1,4 +1,4 @@
-"""What a homotopy did along λ."""
+"""Plots of a homotopy along λ."""
 
 from __future__ import annotations
 

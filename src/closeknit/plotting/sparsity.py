@@ -1,4 +1,4 @@
-"""What sparser graphs cost."""
+"""Plots of a measure of graphs against their sparsity."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from closeknit.repulsion._tapered import TaperedKernel
 
 #: Radii of close pairs that are considered, in widths of the kernel.
 _RADII = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
-#: Nanoseconds on two AVX2 cores, from maps of MNIST and of mixtures of Gaussians: a node's way
-#: through Fourier space, a look at a pair, a point's way into its cell, and one of all pairs.
+#: Nanoseconds on two AVX2 cores, from maps of MNIST and of mixtures of Gaussians: a node in
+#: the transforms, a pair that is considered, a point sorted into its cell, and one of all pairs.
 _PER_NODE, _PER_PAIR, _PER_POINT, _PER_EXACT_PAIR = 6.0, 0.4, 45.0, 0.5
 #: Cells along the longest axis, and points, with which the density of a map is estimated.
 _CELLS = {1: 64, 2: 64, 3: 24}

@@ -127,6 +127,16 @@ class Potential:
     ----------
     nodes : ndarray
         Coefficients of φ's splines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from closeknit.kernels import STUDENT
+    >>> from closeknit.repulsion import GridRepulsion
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> potential = GridRepulsion().potential(X, STUDENT)
+    >>> potential.at_points(forces=True)[1].shape
+    (200, 2)
     """
 
     box: Box

@@ -1,4 +1,4 @@
-"""The error of forces, estimated from exact ones on a few points."""
+"""An estimate of the error of forces, from exact ones on a few points."""
 
 from __future__ import annotations
 

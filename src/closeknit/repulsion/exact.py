@@ -1,4 +1,4 @@
-"""What objectives ask of the sums over all pairs, and every pair, one by one.
+"""The protocol of sums over all pairs, and the exact sums.
 
 Exact sums take O(n²) work and O(n) memory, in any number of components.
 """
@@ -74,7 +74,7 @@ class CurvatureSums(PairSums):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to sum: over which points' terms with which weights, and for which places.
+    """The sums that are wanted: of which terms with which weights, and at which places.
 
     Attributes
     ----------

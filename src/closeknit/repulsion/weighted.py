@@ -179,8 +179,8 @@ class DistanceRepulsion(ExactRepulsion):
             yield from self._kept
             return
         threads, made = effective_n_jobs(self.n_jobs), []
-        how = (self.metric, threads, self.metric_params)
-        for rows, block in dense_sq_distances(self.data, self.data, *how):
+        options = (self.metric, threads, self.metric_params)
+        for rows, block in dense_sq_distances(self.data, self.data, *options):
             weights = block if self.weigh is None else _weigh(self.weigh, block)
             weights[np.arange(len(block)), np.arange(rows.start, rows.stop)] = 0.0
             if not (weights >= 0.0).all() or np.isinf(weights).any():

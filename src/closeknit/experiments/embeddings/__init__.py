@@ -19,7 +19,7 @@ from pathlib import Path
 from closeknit.experiments import data as sets
 from closeknit.experiments.embeddings.large import HOUR, figure_4
 from closeknit.experiments.embeddings.paths import figure_3
-from closeknit.experiments.embeddings.problems import Model, small_models
+from closeknit.experiments.embeddings.problems import EmbeddingModel, small_models
 from closeknit.experiments.embeddings.random_starts import figure_2
 from closeknit.experiments.embeddings.same_start import figure_1
 from closeknit.experiments.report import Section
@@ -90,7 +90,7 @@ def sections(quick: bool, data: Path | None) -> dict[str, Callable[[], Section]]
     name = f"{len(small.X)} points of {small.name}"
 
     @cache
-    def models() -> list[Model]:
+    def models() -> list[EmbeddingModel]:
         return small_models(small)
 
     def large() -> Section:

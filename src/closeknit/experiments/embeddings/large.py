@@ -16,7 +16,7 @@ from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ti
 from closeknit.experiments.embeddings.problems import (
     MINUS_COST,
     OURS,
-    Model,
+    EmbeddingModel,
     Runs,
     elastic,
     graph,
@@ -71,14 +71,14 @@ class Large(Runs):
         return float((self.first - history.objective[n]) / (self.first - history.objective[-1]))
 
 
-def large_models(points: Points) -> list[Model]:
+def large_models(points: Points) -> list[EmbeddingModel]:
     """EE and t-SNE on entropic affinities at perplexity 50, repulsion exact."""
     P = graph(points, PERPLEXITY, "auto")
     tsne = objectives.TSNE(P, repulsion=ExactRepulsion(-1))
-    return [elastic(P, points.X), Model("t-SNE", tsne, 1.0)]
+    return [elastic(P, points.X), EmbeddingModel("t-SNE", tsne, 1.0)]
 
 
-def run_large(model: Model, labels: NDArray[Any], hour: int, most_minus: int) -> Large:
+def run_large(model: EmbeddingModel, labels: NDArray[Any], hour: int, most_minus: int) -> Large:
     """Minimise with every method from one small random start; SD pays for its factor."""
     start = model.random_start(SIZE, seed=0)
     runs: dict[str, Result] = {}

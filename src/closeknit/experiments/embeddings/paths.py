@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from closeknit._arrays import Array
 from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
-from closeknit.experiments.embeddings.problems import PAPERS, Model, finished, methods, styles
+from closeknit.experiments.embeddings.problems import (
+    PAPERS,
+    EmbeddingModel,
+    finished,
+    methods,
+    styles,
+)
 from closeknit.experiments.report import Section, claim, table
 from closeknit.minimize import Convergence, Schedule, log_spaced, run_schedule
 from closeknit.minimize import Path as LambdaPath
@@ -47,7 +53,7 @@ class Paths:
         return [float(procrustes(self.paths[other].X, X)[2]) for other in others]
 
 
-def follow_paths(model: Model, n_lams: int, max_iter: int) -> Paths:
+def follow_paths(model: EmbeddingModel, n_lams: int, max_iter: int) -> Paths:
     """Follow the minimum from λ = 1e-4 to 100 with every method; seconds of the processor."""
     lams = log_spaced(n_lams=n_lams)
     start = model.random_start(1e-4, seed=0)
@@ -67,7 +73,7 @@ def follow_paths(model: Model, n_lams: int, max_iter: int) -> Paths:
     return Paths(model.name, lams, paths)
 
 
-def figure_3(model: Model, name: str, labels: Any, n_lams: int, max_iter: int) -> Section:
+def figure_3(model: EmbeddingModel, name: str, labels: Any, n_lams: int, max_iter: int) -> Section:
     """Run all methods."""
     outcome = follow_paths(model, n_lams, max_iter)
     text = (

@@ -70,7 +70,7 @@ def styles(labels: Iterable[str]) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Model:
+class EmbeddingModel:
     """An objective on data, and its λ."""
 
     name: str
@@ -153,7 +153,7 @@ def graph(points: Points, perplexity: float, n_neighbors: Any) -> Any:
     )
 
 
-def elastic(P: Any, X: NDArray[Any]) -> Model:
+def elastic(P: Any, X: NDArray[Any]) -> EmbeddingModel:
     """EE as its authors scale it: Σw⁺ = Σw⁻ = 1, and w⁻ proportional to squared distances."""
     n = len(X)
     squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
@@ -166,13 +166,15 @@ def elastic(P: Any, X: NDArray[Any]) -> Model:
     # With a mean of 1 they are summed as ones are, and scaled like them.
     weights *= n * (n - 1) / weights.sum()
     repulsion = ExactRepulsion(-1, weights)
-    return Model("EE", objectives.ElasticEmbedding(P, repulsion=repulsion, scaling="unit"), LAM)
+    return EmbeddingModel(
+        "EE", objectives.ElasticEmbedding(P, repulsion=repulsion, scaling="unit"), LAM
+    )
 
 
-def small_models(points: Points) -> list[Model]:
+def small_models(points: Points) -> list[EmbeddingModel]:
     """EE and s-SNE on affinities over all points at perplexity 20."""
     P = graph(points, 20.0, None)
-    return [elastic(P, points.X), Model("s-SNE", objectives.SymmetricSNE(P), 1.0)]
+    return [elastic(P, points.X), EmbeddingModel("s-SNE", objectives.SymmetricSNE(P), 1.0)]
 
 
 Run = TypeVar("Run", Result, LambdaPath)

@@ -10,7 +10,13 @@ import numpy as np
 
 from closeknit._arrays import Array, Integers
 from closeknit.experiments.drawing import legend_below, new_figure, plain_log_ticks
-from closeknit.experiments.embeddings.problems import MINUS_COST, PAPERS, Model, methods, styles
+from closeknit.experiments.embeddings.problems import (
+    MINUS_COST,
+    PAPERS,
+    EmbeddingModel,
+    methods,
+    styles,
+)
 from closeknit.experiments.report import Section, claim, listed, table
 
 SIZE = 1e-2
@@ -39,7 +45,7 @@ class RandomStarts:
         return {label: float(np.median(values)) for label, values in self.values.items()}
 
 
-def random_starts(model: Model, n_starts: int, evaluations: int) -> RandomStarts:
+def random_starts(model: EmbeddingModel, n_starts: int, evaluations: int) -> RandomStarts:
     """Minimise from `n_starts` small random positions with every method."""
     starts = [model.random_start(SIZE, seed) for seed in range(n_starts)]
     values, iterations = {}, {}
@@ -51,7 +57,9 @@ def random_starts(model: Model, n_starts: int, evaluations: int) -> RandomStarts
     return RandomStarts(model.name, first, values, iterations)
 
 
-def figure_2(models: Sequence[Model], name: str, n_starts: int, evaluations: int) -> Section:
+def figure_2(
+    models: Sequence[EmbeddingModel], name: str, n_starts: int, evaluations: int
+) -> Section:
     """Run all starts of all models."""
     outcomes = [random_starts(model, n_starts, evaluations) for model in models]
     parts = [

@@ -14,7 +14,7 @@ from closeknit.experiments.drawing import legend_below, new_figure
 from closeknit.experiments.embeddings.problems import (
     MINUS_COST,
     PAPERS,
-    Model,
+    EmbeddingModel,
     Runs,
     finished,
     methods,
@@ -57,23 +57,23 @@ class SameStart(Runs):
         return float(procrustes(self.X, self.runs[label].X)[2])
 
 
-def minimum(model: Model) -> Array:
+def minimum(model: EmbeddingModel) -> Array:
     """Return a minimum, found by homotopy, that attracts from 0.9 λ too."""
     lams, start = model.lam * np.geomspace(1e-4, 1.0, 12), model.random_start(1e-4, seed=0)
     path = finished(homotopy(model.objective.at, lams, start, "spectral-lbfgs", max_iter=300))
     return _polished(model, _at_smaller(model, path.X)).X
 
 
-def _at_smaller(model: Model, X: Array) -> Array:
+def _at_smaller(model: EmbeddingModel, X: Array) -> Array:
     smaller = model.objective.at(0.9 * model.lam)
     return finished(minimize(smaller, X, "spectral-lbfgs", max_iter=500, tol=1e-12)).X
 
 
-def _polished(model: Model, X: Array) -> Any:
+def _polished(model: EmbeddingModel, X: Array) -> Any:
     return finished(minimize(model.problem, X, "spectral-lbfgs", tol=0.0, gradient_tol=0.0))
 
 
-def same_start(model: Model, X: Array, start: str, evaluations: int) -> SameStart:
+def same_start(model: EmbeddingModel, X: Array, start: str, evaluations: int) -> SameStart:
     """Minimise with every method from beside the minimum X."""
     if start == STARTS[0]:
         X0 = _at_smaller(model, X)
@@ -90,7 +90,7 @@ def same_start(model: Model, X: Array, start: str, evaluations: int) -> SameStar
     return SameStart(model.name, first, runs, start, best.X)
 
 
-def figure_1(models: Sequence[Model], name: str, evaluations: int) -> Section:
+def figure_1(models: Sequence[EmbeddingModel], name: str, evaluations: int) -> Section:
     """Run all starts of all models."""
     outcomes = []
     for model in models:

@@ -1,4 +1,4 @@
-"""Read what may crash HDF5, or occupy it for ever, if a file is damaged: attributes and text.
+"""Read the parts of a damaged file that may crash or hang HDF5: attributes and text.
 
 A program of its own, so that the process which needs the file outlives that::
 

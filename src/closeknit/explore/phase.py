@@ -1,4 +1,4 @@
-"""How a map comes about, part by part: one setting of the parameters after the other."""
+"""The phases in which a map was made: iterations at one setting of the parameters each."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from closeknit.embeddings import Training
 from closeknit.explore.parameters import Parameters
 from closeknit.minimize import Convergence, Momentum, Schedule, Stage
 
-__all__ = ["Leg", "training_of", "without_factor"]
+__all__ = ["Phase", "training_of", "without_factor"]
 
 #: Iterations of a minimisation that the user, not convergence, will end.
 _ENDLESS = 1_000_000
-#: Iterations of plain momentum with which a map of many points goes on.
-_AT_ONCE = 10
+#: Iterations of plain momentum with which a map of many points follows new parameters.
+_PLAIN_ITERATIONS = 10
 
 
 @dataclass(frozen=True)
-class Leg:
-    """A part of the way to the current map: so many iterations with these parameters.
+class Phase:
+    """A number of iterations with the same parameters.
 
     Attributes
     ----------
@@ -31,8 +31,8 @@ class Leg:
         What the map was multiplied by at the beginning.
     restarted : bool
         Whether it began at the start, not at the map before.
-    at_once : bool
-        Whether it went by plain momentum.
+    plain_momentum : bool
+        Whether its direction was momentum along the gradient, which needs no factor.
     """
 
     parameters: Parameters
@@ -40,11 +40,11 @@ class Leg:
     stages: tuple[tuple[float, int], ...]
     scale: float
     restarted: bool
-    at_once: bool = False
+    plain_momentum: bool = False
 
 
 def training_of(training: Training, factor: float, restarted: bool, endless: bool) -> Training:
-    """What one leg minimises.
+    """Make what a phase minimises.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def training_of(training: Training, factor: float, restarted: bool, endless: boo
     factor : float
         Multiplies a λ that is found from the map.
     restarted : bool
-        Whether it begins at the start, with all stages, or goes on with the last.
+        Whether it begins at the start, with all stages, or continues with the last stage only.
     endless : bool
         Whether it goes on until the user ends it.
 
@@ -70,11 +70,12 @@ def training_of(training: Training, factor: float, restarted: bool, endless: boo
 
 
 def without_factor(training: Training, n_jobs: int | None) -> Training:
-    """A few iterations of a leg at once: no factor of the graph, and points in any order.
+    """Make a phase of a few iterations that start immediately.
 
-    Both would pay only after more iterations than a user wants to wait for.
+    There is no factor of the graph, and points keep their numbers: both would pay off only after
+    more iterations than a user wants to wait for.
     """
-    stages = (replace(training.schedule.stages[-1], max_iter=_AT_ONCE, prepare=None),)
+    stages = (replace(training.schedule.stages[-1], max_iter=_PLAIN_ITERATIONS, prepare=None),)
     return Training(training.objective, Momentum(n_jobs=n_jobs), Schedule(stages), Convergence(0.0))
 
 

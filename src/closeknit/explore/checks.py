@@ -1,4 +1,4 @@
-"""What is checked of what a session is given."""
+"""Checks of the data and images that a session is given."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def largest_perplexity(n: int, wanted: float | None, neighbors: Neighbors | None
 
 
 def refuse_gaps(table: Table) -> None:
-    """Say where the first missing value is, and what to do."""
+    """Raise an error at a missing value, saying where it is and what to do."""
     X = table.X
     if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or np.isfinite(X).all():
         return
