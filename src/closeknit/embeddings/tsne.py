@@ -7,8 +7,6 @@ from functools import partial
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from closeknit import objectives
 from closeknit.embeddings._elsewhere import ELSEWHERE, understands
 from closeknit.embeddings.nonlinear import MAX_POINTS_EXACT, NormalizedEmbedding
@@ -133,10 +131,10 @@ class TSNE(NormalizedEmbedding):
     Training is by :class:`~closeknit.minimize.SpectralMomentum` at any number of points: first
     every point follows its neighbours, later whole clusters move at once. Such maps keep more
     neighbours than those of plain :class:`~closeknit.minimize.Momentum`. Points move by at most 3
-    units per iteration, and beyond 70,000 points by more, as maps grow wider. Beyond 5,000 points,
-    only the strongest quarter of each point's edges attracts while attraction is exaggerated; the
-    objective of those iterations is that of these edges. Nothing depends on the axes: a start that
-    is turned gives the map turned, up to the noise of the grid.
+    units per iteration. Beyond 5,000 points, only the strongest quarter of each point's edges
+    attracts while attraction is exaggerated; the objective of those iterations is that of these
+    edges. Nothing depends on the axes: a start that is turned gives the map turned, up to the noise
+    of the grid.
 
     The classical training, for comparison with other programs, whose learning rate n / exaggeration
     is a rate of 0.25 here::
@@ -174,12 +172,9 @@ class TSNE(NormalizedEmbedding):
 
     def _suitable_direction(self, n_samples: int, exact: bool) -> Direction[Any]:
         # Line searches would find the lowest divergences, with clusters that have hardly a weight
-        # in common millions of units apart. Maps of more points are wider, and steps of the same
-        # length would take longer.
-        width = max(1.0, float(np.sqrt(n_samples / 70_000)))
-        # With many points the time of the factor counts.
+        # in common millions of units apart. With many points the time of the factor counts.
         n_neighbors = 10 if n_samples <= MAX_POINTS_EXACT else 4
-        return SpectralMomentum(max_step=3.0 * width, n_neighbors=n_neighbors, n_jobs=self.n_jobs)
+        return SpectralMomentum(n_neighbors=n_neighbors, n_jobs=self.n_jobs)
 
     def _make_schedule(self, objective: Objective, direction: Direction[Any]) -> Schedule:
         if not isinstance(self.lam, Real) or self.lam == 0.0:
