@@ -40,8 +40,13 @@ Idle& idle() {
 #ifdef CK_HAVE_FORK
     pthread_atfork(
         [] {
-          Helper::end_idle();
-          idle().mutex.lock();
+          for (;;) {
+            Helper::end_idle();
+            idle().mutex.lock();
+            // One given back just now would be none in the child, which would wait for it for ever.
+            if (idle().helpers.empty()) return;
+            idle().mutex.unlock();
+          }
         },
         [] { idle().mutex.unlock(); }, [] { idle().mutex.unlock(); });
 #endif

@@ -1,6 +1,9 @@
 """``closeknit embed`` on a Dask cluster."""
 
 import os
+import signal
+import subprocess
+import sys
 import time
 from contextlib import suppress
 
@@ -11,6 +14,57 @@ from closeknit.cli import blocks, workers
 Client = pytest.importorskip("distributed").Client
 psutil = pytest.importorskip("psutil")
 WORKER_ENVIRONMENT = pytest.importorskip("closeknit.distributed.cluster").WORKER_ENVIRONMENT
+
+
+#: Ends a command by Ctrl-C that comes while a function of `workers` returns to its caller.
+INTERRUPTED = """
+import os, signal, subprocess, sys
+from closeknit.cli import errors, signals, workers
+
+place, sent = sys.argv[1], []
+
+def after(function):
+    def call(*args, **options):
+        result = function(*args, **options)
+        if not sent:
+            sent.append(True)
+            signal.raise_signal(signal.SIGINT)
+        return result
+    return call
+
+if place == "read":
+    def run():
+        signals.state.held = True
+        signal.raise_signal(signal.SIGINT)
+        signals.state.held = False
+        os.read(os.pipe()[0], 1)
+elif place == "readline":
+    def run():
+        with workers.started(1):
+            signal.raise_signal(signal.SIGINT)
+else:
+    if place == "Popen":
+        subprocess.Popen.__init__ = after(subprocess.Popen.__init__)
+    else:
+        setattr(workers, place, after(getattr(workers, place)))
+    def run():
+        with workers.started(1):
+            if place != "rmtree":
+                while True:
+                    pass
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, as in the background
+signals.watch_signals()
+errors.reporting_errors(run)
+"""
+
+
+def told(process, what):
+    """What a process says of itself, if it is there and may be asked."""
+    try:
+        return getattr(process, what)()
+    except (psutil.Error, OSError):
+        return {}
 
 
 @pytest.mark.parametrize(
@@ -40,6 +94,33 @@ def test_workers_end_in_the_middle_of_a_task():
     with suppress(psutil.NoSuchProcess):
         while worker.status() != psutil.STATUS_ZOMBIE:  # which the system has to collect
             time.sleep(0.01)
+
+
+def is_interrupted(place, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, place],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "closeknit: interrupted\n")
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows wakes nobody up")
+def test_a_signal_that_had_to_wait_ends_what_waits():
+    is_interrupted("read")
+
+
+@pytest.mark.parametrize("place", ["mkdtemp", "Popen", "readline", "rmtree"])
+def test_ctrl_c_leaves_no_worker_and_no_folder(tmp_path, place):
+    """At bad moments: when something has just been made that nobody knows, or is being ended."""
+    is_interrupted(place, TMPDIR=str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+    mark = str(tmp_path)
+    assert not any(
+        mark in told(process, "environ").get("TMPDIR", "") for process in psutil.process_iter()
+    )
 
 
 @pytest.mark.slow

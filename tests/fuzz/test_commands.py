@@ -172,7 +172,7 @@ def answers(address):
 
 def is_gone(temporary):
     """Whether none of a command's processes is left, soon after its end."""
-    mark = f"TMPDIR={temporary}\0".encode()
+    mark = f"TMPDIR={temporary}".encode()  # its workers have a folder inside
     for _ in range(1000):
         found = []
         for path in Path("/proc").glob("[0-9]*/environ"):

@@ -66,6 +66,8 @@ def test_decimal_commas_of_labels_are_numbers(write):
         ('a,b\n"1,234",2\n"5,678",3\n', "may mean a thousand or about one"),
         ("a\tb\n1,234\t2\n", "may mean a thousand or about one"),
         ("a;b\n1,5;2.5\n", "beside '2.5'"),
+        ("a;b\n1.234;5\n12.345;6\n999;7\n", "'1.234', which may mean a thousand or about one"),
+        ("1,500 200,300\n400 500,600\n", "may mean a thousand or about one"),
     ],
 )
 def test_commas_that_may_mean_two_things(write, text, meant):
@@ -78,6 +80,41 @@ def test_a_given_decimal_mark_is_used(write):
     path = write("a\tb\n1,234\t2\n5,678\t3\n")
     np.testing.assert_array_equal(read_table(path, decimal=",").X[:, 0], [1.234, 5.678])
     assert list(read_table(path, decimal=".").labels) == ["a"]
+
+
+@pytest.mark.parametrize("text", ["1,5 2,5\n0,25 NA\n", " -1,5   2,5 1e3\n  7,5 3 4,5\n"])
+def test_decimal_commas_between_blanks_separate_no_cells(write, text):
+    table = read_table(write(text), missing="drop")
+    assert table.dialect == Dialect(" ", ",", header=False)
+    first = text.replace(",", ".").splitlines()[0]
+    np.testing.assert_array_equal(table.X[0], list(map(float, first.split())))
+
+
+@pytest.mark.parametrize("text", ["1, 2,3\n4, 5,6\n", "1 ,2 ,3\n4 ,5 ,6\n"])
+def test_blanks_beside_commas_separate_no_cells(write, text):
+    assert read_table(write(text)).X.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("n", [1, 9])
+def test_a_word_does_not_hide_decimal_commas(write, n):
+    path = write("a;b\n" + "1,5;7\n" * n + "Total;7\n")
+    with pytest.raises(DataError, match=rf"line {n + 2}, column 'a': 'Total' is not a number"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("text", ["a\n1,5\n1,7\n0,5\n", "a,b\n1,5,3\n1,7,4\n0,5,3\n"])
+def test_decimal_commas_do_not_make_names_of_rows(write, text):
+    path = write(text)
+    with pytest.raises(DataError, match=r"'1', do not name the rows, as they repeat"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("cell", ["' 2'", ' "2"', "'2'"])
+def test_numbers_in_other_quotes_are_no_text(write, cell):
+    path = write(f"a,b,c\n1.5,{cell},3\n2.5,{cell},4\n")
+    with pytest.raises(DataError, match=r"column 'b' holds numbers in quotes .*labels=\['b'\]"):
+        read_table(path)
+    assert read_table(path, labels=["b"]).feature_names == ("a", "c")
 
 
 def test_mostly_text_is_questioned(write):
@@ -216,14 +253,24 @@ def test_letters_behind_the_first_lines_are_read_in_the_same_encoding(write):
     assert read_table(path, encoding="latin-1").labels["kind"][-1] == "ä"
 
 
-def test_an_unknown_encoding(write):
-    with pytest.raises(DataError, match="encoding='klingon' is unknown"):
-        read_table(write("a\n1\n"), encoding="klingon")
+@pytest.mark.parametrize("encoding", ["klingon", "rot13", "base64"])
+def test_an_unknown_encoding(write, encoding):
+    with pytest.raises(DataError, match=f"encoding='{encoding}' is unknown"):
+        read_table(write("a\n1\n"), encoding=encoding)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "UTF-8", "utf_8", "utf8"])
+@pytest.mark.parametrize("text", ["größe\n1.5\n2.5\n", "\ufeff1.5\n2.5\n", "\ufeff+1.5\n2.5\n"])
+def test_a_mark_of_utf_8_is_no_letter(write, text, encoding):
+    table = read_table(write(text), encoding=encoding)
+    assert table.X.tolist() == [[1.5], [2.5]]
+    assert table.dialect.encoding == "utf-8"
 
 
 def test_bad_options(write):
-    with pytest.raises(ValueError, match="sep='::' must be one character"):
-        read_table(write("a\n1\n"), sep="::")
+    for sep in ("::", "§", '"', "\n"):
+        with pytest.raises(ValueError, match=r"sep=.* must be one character"):
+            read_table(write("a\n1\n"), sep=sep)
     with pytest.raises(ValueError, match="decimal=';' must be"):
         read_table(write("a\n1\n"), decimal=";")
 
@@ -241,9 +288,30 @@ def test_long_cells(write):
     assert read_table(write(f"a,b\n1,{long}\n")).labels["b"].tolist() == [long]
 
 
+def test_cells_that_are_too_long(write):
+    with pytest.raises(DataError, match=r"field larger than field limit .* shorten such cells"):
+        read_table(write(f"a,b\n1,{'x' * 200_000}\n"))
+
+
+@pytest.mark.parametrize("sep", [",", ";"])
+def test_cells_of_many_lines_where_the_first_part_ends(write, sep):
+    long = '"' + f"line{sep}\n" * 2000 + '"'
+    rows = "".join(f"{i},{long.replace(',', sep)},7\n".replace(",", sep) for i in range(60))
+    table = read_table(write(f"a{sep}text{sep}b\n{rows}"))
+    np.testing.assert_array_equal(table.X, [[i, 7] for i in range(60)])
+
+
 def test_a_late_word_makes_a_column_that_was_empty_text(write):
     path = write("a,b\n" + "1,\n" * 200_000 + "1,word\n" * 3)
     assert read_table(path).labels["b"][-1] == "word"
+
+
+@pytest.mark.parametrize("cell", ["word", "1,5"])
+def test_late_words_make_no_column_of_numbers_text(write, cell):
+    path = write("a;b\n" + "1;2\n" * 70_000 + f"1;{cell}\n" * 70_001)
+    with pytest.raises(DataError, match=f"line 70002, column 'b': '{cell}' is not a number, as th"):
+        read_table(path)
+    assert read_table(path, labels=["b"]).feature_names == ("a",)
 
 
 # ---- Arrow, and cell by cell ---------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Ctrl-C and SIGTERM: exceptions while a command can report them, else the system's default.
 
-Python raises KeyboardInterrupt wherever a signal finds it. Three places are bad ones. When the
+Python raises KeyboardInterrupt wherever a signal finds it. Some places are bad ones. When the
 command is over and only the interpreter is still at work, nobody catches it, and the user sees a
 traceback. In an import it leaves half a module, and what imports it may go on without: the signal
 is lost. And in a destructor Python itself drops it.
@@ -32,15 +32,21 @@ class _State:
 
     Attributes
     ----------
+    main : int
+        The thread that handles signals.
     heeded : bool
         Whether signals are raised as exceptions, because somebody is there to report them.
     put_off : float or None
         When a signal first came during an import that has not ended yet.
     again : bool
         Whether the next signal is one that was sent again.
+    held : bool
+        Whether signals wait, because nobody knows yet what has just been made and must be ended.
     """
 
+    main = _thread.get_ident()
     heeded = False
+    held = False
     put_off: float | None = None
     again = False
 
@@ -50,6 +56,7 @@ state = _State()
 
 def watch_signals() -> None:
     """Handle signals from here to the end of the process, and one that is ignored not at all."""
+    state.main = _thread.get_ident()
     if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
         signal.signal(signal.SIGINT, _handle)
     signal.signal(signal.SIGTERM, _handle)
@@ -63,6 +70,9 @@ def _handle(number: int, frame: FrameType | None) -> None:
             return
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
+    if state.held:
+        _send_again(number)
+        return
     if _is_importing(frame):
         state.put_off = state.put_off or time.monotonic()
         if time.monotonic() - state.put_off < _PATIENCE:
@@ -86,7 +96,10 @@ def _send_again(number: int, pause: float = _PAUSE) -> None:
     def send() -> None:
         time.sleep(pause)
         state.again = True
-        signal.raise_signal(number)
+        if hasattr(signal, "pthread_kill"):  # wakes it up where it waits for something
+            signal.pthread_kill(state.main, number)
+        else:
+            signal.raise_signal(number)
 
     # Not by `threading`, whose locks the main thread may hold just now.
     _thread.start_new_thread(send, ())

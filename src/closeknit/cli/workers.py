@@ -7,22 +7,47 @@ with it; their files are in a folder that goes with them.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from tempfile import TemporaryDirectory
+from contextlib import contextmanager, suppress
+from shutil import rmtree
+from tempfile import mkdtemp
 
 from closeknit.cli.errors import CommandError
+from closeknit.cli.signals import state
+
+#: Folders that are in use, and their processes. A signal at the very end of a block comes before
+#: the block's own end, which then does not take place.
+_folders: dict[str, subprocess.Popen[str] | None] = {}
 
 
 @contextmanager
 def started(n_workers: int) -> Iterator[str]:
     """Start workers, give the address of their scheduler, and end them at once afterwards."""
-    with TemporaryDirectory(prefix="closeknit-workers-", ignore_cleanup_errors=True) as folder:
-        process = subprocess.Popen(
+    try:
+        process = _start(n_workers)
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        if not address:
+            raise CommandError(
+                f"the {n_workers} workers did not start; try fewer, or leave --workers out"
+            )
+        yield address
+    finally:
+        _end()
+
+
+def _start(n_workers: int) -> subprocess.Popen[str]:
+    try:
+        # A process that a signal met in its making would go on, and nobody could end it.
+        state.held = True
+        folder = mkdtemp(prefix="closeknit-workers-")
+        _folders[folder] = None
+        process = _folders[folder] = subprocess.Popen(
             [sys.executable, "-m", __name__, str(n_workers), folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -31,19 +56,25 @@ def started(n_workers: int) -> Iterator[str]:
             env={**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder)},
             start_new_session=True,  # Ctrl-C in a terminal is for the command alone
         )
-        try:
-            assert process.stdout is not None
-            address = process.stdout.readline().strip()
-            if not address:
-                raise CommandError(
-                    f"the {n_workers} workers did not start; try fewer, or leave --workers out"
-                )
-            yield address
-        finally:
+    finally:
+        state.held = False
+    return process
+
+
+@atexit.register
+def _end() -> None:
+    """Kill the workers and remove their folder; what a signal ends in the middle is done again."""
+    for folder, process in [*_folders.items()]:
+        if process is not None and process.returncode is None:
             if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
             process.kill()
-            process.communicate()
+            assert process.stdout is not None
+            process.stdout.read()  # until the last of them has ended, and makes no more files
+            process.wait()
+        rmtree(folder, ignore_errors=True)
+        del _folders[folder]
 
 
 def _serve(n_workers: int, folder: str) -> None:

@@ -48,9 +48,13 @@ def read_delimited(path: Path, selection: Selection, **dialect: Any) -> Table:
            [4.7, 1.4]])
     """
     require("pyarrow.csv", "cli", "reading text needs pyarrow")
-    head = _head(path)
+    head, whole = _head(path)
     _check_text(path, head)
-    return _File(path, *find_dialect(head, **dialect)).read(selection)
+    try:
+        found = find_dialect(head, whole=whole, **dialect)
+    except csv.Error as error:
+        raise DataError(f"{error}; check the quotes, or shorten such cells") from error
+    return _File(path, *found).read(selection)
 
 
 def _check_text(path: Path, head: bytes) -> None:
@@ -107,8 +111,18 @@ class _File:
         return replace(table, dialect=self.dialect)
 
     def _check_text(self, numeric: set[int], apart: set[str]) -> None:
-        """Raise an error if most columns are text: more often than not that is a misreading."""
+        """Raise an error if a column of text holds numbers in quotes, or if most columns are text:
+        more often than not that is a misreading.
+        """
         text = [name for i, name in enumerate(self.names) if i not in numeric and name not in apart]
+        for name in text:
+            column = [row[self.names.index(name)] for row in self.sample.rows]
+            if _are_quoted(column, self.dialect):
+                raise DataError(
+                    f"column {name!r} holds numbers in quotes that are no CSV, such as "
+                    f"{_short(column[0])}; write none, or double quotes beside the separators, or "
+                    f"keep the column as a label with labels=[{name!r}]"
+                )
         if not numeric or len(text) <= len(numeric):
             return
         cells = [(name, self.sample.rows[0][self.names.index(name)]) for name in text]
@@ -219,13 +233,16 @@ class _File:
         return next(line for i, (line, _) in enumerate(self._rows()) if i == row)
 
     def _convert(self, name: str, cells: list[str]) -> Array | None:
-        """Numbers, or None if most cells are text."""
-        found = _numbers(cells, self.dialect)
+        """Numbers, or None if most cells are text and the first ones are empty."""
+        found, advice = _numbers(cells, self.dialect), "as most of that column is; correct it"
+        if found is None and not all(map(is_missing, cells[: len(self.sample.rows)])):
+            found = _first_text(cells, self.dialect)
+            advice = "as those above it are; correct it, pass another decimal="
         if isinstance(found, int):
             raise DataError(
                 f"line {self._line_of(found)}, column {name!r}: {_short(cells[found])} is not a "
-                "number, as most of that column is; correct it, delete that line, or keep the "
-                f"column as a label with labels=[{name!r}]"
+                f"number, {advice}, delete that line, or keep the column as a label with "
+                f"labels=[{name!r}]"
             )
         return found
 
@@ -258,14 +275,32 @@ def _numbers(cells: Sequence[str], dialect: Dialect) -> Array | int | None:
     return wrong[0] if count >= len(wrong) else None
 
 
-def _head(path: Path) -> bytes:
-    """The first lines of a file."""
+def _are_quoted(cells: Sequence[str], dialect: Dialect) -> bool:
+    """Whether cells are numbers but for quotes around them."""
+    bare = [cell.strip().strip("\"'") for cell in cells]
+    return bare != [*map(str.strip, cells)] and isinstance(_numbers(bare, dialect), np.ndarray)
+
+
+def _first_text(cells: Sequence[str], dialect: Dialect) -> int | None:
+    """The first cell that is neither a number nor missing."""
+    return next(
+        (
+            i
+            for i, cell in enumerate(cells)
+            if not is_missing(cell) and to_number(cell, dialect.decimal) is None
+        ),
+        None,
+    )
+
+
+def _head(path: Path) -> tuple[bytes, bool]:
+    """The first lines of a file, and whether these are all."""
     with open_binary(path) as file:
         parts = [file.read(_HEAD_BYTES)]
         while len(parts[-1]) == _HEAD_BYTES and sum(p.count(b"\n") for p in parts) < _HEAD_LINES:
             parts.append(file.read(_HEAD_BYTES))
         parts.append(file.readline())
-    return b"".join(parts)
+        return b"".join(parts), not file.read(1)
 
 
 def _short(cell: str) -> str:

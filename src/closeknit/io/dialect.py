@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 from closeknit.exceptions import CloseknitWarning, DataError
 
@@ -18,8 +18,8 @@ MISSING = frozenset(
     | {"#n/a", "<na>"}  # what Excel and pandas write
 )
 _COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.IGNORECASE)
-#: 1,234 is a thousand to some and little more than one to others.
-_AMBIGUOUS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+#: 1,234 and 1.234 are a thousand to some and little more than one to others.
+_AMBIGUOUS = re.compile(r"[-+]?[1-9]\d{0,2}[,.]\d{3}")
 #: What Excel writes and reads above a table.
 _EXCEL = re.compile("sep=(.)", re.IGNORECASE)
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -74,6 +74,7 @@ class FirstRows:
 def find_dialect(
     head: bytes,
     *,
+    whole: bool = True,
     sep: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
@@ -85,6 +86,8 @@ def find_dialect(
     ----------
     head : bytes
         The start of the file, up to the end of some line.
+    whole : bool, default=True
+        Whether that is the end of the file. If not, a quoted cell may be cut there.
     sep, decimal, encoding, header
         As in `Dialect`; None is found out.
 
@@ -102,13 +105,19 @@ def find_dialect(
     """
     encoding = encoding or next((e for mark, e in _MARKS.items() if head.startswith(mark)), "utf-8")
     lines = list(StringIO(_decode(head, encoding).removeprefix("\ufeff"), newline=""))
+    if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
+        encoding = "utf-8"  # under whatever name, with a mark or without
     first = _find_first(lines)
     declared = _EXCEL.fullmatch(lines[first].strip())
     if declared and len(lines) > first + 1:
         sep, first = sep or declared[1], first + 1
     lines[first] = lines[first].removeprefix("#").lstrip(" ")
+    found = sep or _find_separator(lines[first:])
+    if not whole:
+        _, ends = _split(lines[first:], found)
+        lines = lines[: first + ends[-2]] if len(ends) > 2 else lines
     _check_title(lines[first:], first, sep)
-    sep = sep or _find_separator(lines[first:])
+    sep = found
     rows, ends = _split(lines[first:], sep)
     rows[0] = _complete(rows[0], rows[1:])
     body = list(zip(*rows[1:], strict=False))
@@ -128,7 +137,16 @@ def _complete(header: list[str], rows: list[list[str]]) -> list[str]:
         return header
     if any(to_number(cell) is not None for cell in header):
         return header
-    return [*header, ""] if all(is_missing(row[-1]) for row in rows) else ["", *header]
+    if all(is_missing(row[-1]) for row in rows):
+        return [*header, ""]
+    names = [row[0].strip() for row in rows]
+    if len({*names}) < len(names) and all(to_number(name) is not None for name in names):
+        raise DataError(
+            f"its rows have one cell more than its header, and the first ones, such as "
+            f"{names[0]!r}, do not name the rows, as they repeat; if commas are decimal marks, "
+            "write another separator between cells, else give the first column a name"
+        )
+    return ["", *header]
 
 
 def is_missing(cell: str) -> bool:
@@ -161,6 +179,7 @@ def to_number(cell: str, decimal: str = ".") -> float | None:
 
 def _decode(head: bytes, encoding: str) -> str:
     try:
+        TextIOWrapper(BytesIO(), encoding)  # refuses what is no encoding of text
         text = codecs.getincrementaldecoder(encoding)().decode(head)
     except LookupError:
         raise DataError(f"encoding={encoding!r} is unknown; use one such as 'latin-1'") from None
@@ -221,10 +240,15 @@ def _split(lines: list[str], sep: str) -> tuple[list[list[str]], list[int]]:
 
 
 def _find_separator(lines: list[str]) -> str:
-    """The one that gives all rows as many cells, and makes most of them numbers."""
+    """The one that gives all rows as many cells, and makes most of them numbers.
+
+    Blanks separate cells if nothing else does, or if commas are then the decimal marks of numbers.
+    """
     found = [sep for sep in _SEPARATORS if sep in lines[0]]
     if not found:
         return " " if len(lines[0].split()) > 1 else ","
+    if found == [","] and all(map(_are_decimals, (line.split() for line in lines if line.strip()))):
+        return " "
 
     def fit(sep: str) -> tuple[float, float, int]:
         rows, _ = _split(lines, sep)
@@ -238,27 +262,37 @@ def _find_separator(lines: list[str]) -> str:
     return max(found, key=fit)
 
 
+def _are_decimals(cells: Sequence[str]) -> bool:
+    """Whether cells are several numbers, perhaps with decimal commas that follow a digit."""
+    return len(cells) > 1 and all(
+        _COMMA.fullmatch(cell) and cell.lstrip("+-")[0] != ","
+        if "," in cell
+        else is_missing(cell) or to_number(cell) is not None
+        for cell in cells
+    )
+
+
 def _find_decimal(columns: Sequence[Sequence[str]], sep: str) -> str:
     """The comma if there are numbers with one, and none with a point."""
     cells = [[cell.strip() for cell in column if not is_missing(cell)] for column in columns]
     commas = [
         cell
         for column in cells
-        if all(to_number(cell, ",") is not None for cell in column)
+        if 2 * sum(to_number(cell, ",") is not None for cell in column) >= len(column)
         for cell in column
         if _COMMA.fullmatch(cell)
     ]
-    if not commas:
+    points = [c for column in cells for c in column if "." in c and to_number(c) is not None]
+    if not commas and not (sep == ";" and points and all(map(_AMBIGUOUS.fullmatch, points))):
         return "."
-    point = next(
-        (c for column in cells for c in column if "." in c and to_number(c) is not None), None
-    )
-    if point is None and (sep == ";" or not all(map(_AMBIGUOUS.fullmatch, commas))):
+    if not points and (sep == ";" or not all(map(_AMBIGUOUS.fullmatch, commas))):
         return ","
-    meant = f"beside {point!r}" if point is not None else "which may mean a thousand or about one"
+    meant = "which may mean a thousand or about one"
+    if commas and points:
+        meant = f"beside {points[0]!r}"
     raise DataError(
-        f"it holds {commas[0]!r}, {meant}; pass decimal=',' or decimal='.', or write all numbers "
-        "alike and without thousands separators"
+        f"it holds {[*commas, *points][0]!r}, {meant}; pass decimal=',' or decimal='.', or write "
+        "all numbers alike and without thousands separators"
     )
 
 

@@ -153,8 +153,10 @@ def read_table(
     given = [name for name, value in dialect.items() if value is not None]
     if given and kind != "text":
         raise ValueError(f"{given[0]}= has a meaning for text files only, not {path}")
-    if sep is not None and len(sep) != 1:
-        raise ValueError(f"sep={sep!r} must be one character, such as ';'")
+    if sep is not None and (len(sep) != 1 or not sep.isascii() or sep in '"\r\n\0'):
+        raise ValueError(
+            f"sep={sep!r} must be one character, such as ';': ASCII, no quote and no line end"
+        )
     if decimal not in (None, ".", ","):
         raise ValueError(f"decimal={decimal!r} must be '.' or ','")
     options: dict[str, Any] = {"key": key} if key is not None else {}
