@@ -230,6 +230,7 @@ def test_a_start_with_nowhere_to_go():
         ({"early_momentum": np.nan}, "early_momentum=nan must be at least 0"),
         ({"early": -1}, "early=-1 must not be negative"),
         ({"max_step": 0.0}, "max_step=0.0 must be positive"),
+        ({"max_step": "auto"}, "max_step='auto' must be positive"),
         ({"max_step": np.nan}, "max_step=nan must be positive"),
     ],
 )

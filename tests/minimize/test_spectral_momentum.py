@@ -209,6 +209,15 @@ def test_no_point_moves_farther_than_allowed():
     assert moved.max() == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize(("radius", "longest"), [(1.0, 3.0), (1000.0, 20.0)])
+def test_steps_grow_with_the_map(radius, longest):
+    """At most 3 units, or 2 % of the map's root mean square radius."""
+    angle = 2 * np.pi * np.arange(60) / 60
+    X0 = 1e4 + radius * np.c_[np.cos(angle), np.sin(angle)]
+    result = minimize(springs(), X0, SpectralMomentum(rate=1e6), max_iter=1, tol=0.0)
+    assert np.linalg.norm(result.X - X0, axis=1).max() == pytest.approx(longest)
+
+
 def test_groups_of_copies_hold_each_other():
     """20 copies of each of 300 points, with few edges between the groups that they form.
 
@@ -245,7 +254,8 @@ def test_same_bits_for_any_number_of_threads():
     [
         ({"rate": 0.0}, "rate=0.0 must be positive"),
         ({"momentum": 1.0}, "momentum=1.0 must be at least 0 and below 1"),
-        ({"max_step": -1.0}, "max_step=-1.0 must be positive"),
+        ({"max_step": -1.0}, "max_step=-1.0 must be positive or 'auto'"),
+        ({"max_step": "long"}, "max_step='long' must be positive or 'auto'"),
         ({"n_neighbors": -1}, "n_neighbors=-1 must be None"),
         ({"n_neighbors": 0}, "n_neighbors=0 must be None or at least 1"),
         ({"refresh": 0}, "refresh=0 must be None"),

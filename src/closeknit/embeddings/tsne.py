@@ -131,10 +131,10 @@ class TSNE(NormalizedEmbedding):
     Training is by :class:`~closeknit.minimize.SpectralMomentum` at any number of points: first
     every point follows its neighbours, later whole clusters move at once. Such maps keep more
     neighbours than those of plain :class:`~closeknit.minimize.Momentum`. Points move by at most 3
-    units per iteration. Beyond 5,000 points, only the strongest quarter of each point's edges
-    attracts while attraction is exaggerated; the objective of those iterations is that of these
-    edges. Nothing depends on the axes: a start that is turned gives the map turned, up to the noise
-    of the grid.
+    units per iteration, or 2 % of the map's radius. Beyond 5,000 points, only the strongest quarter
+    of each point's edges attracts while attraction is exaggerated; the objective of those
+    iterations is that of these edges. Nothing depends on the axes: a start that is turned gives the
+    map turned, up to the noise of the grid.
 
     The classical training, for comparison with other programs, whose learning rate n / exaggeration
     is a rate of 0.25 here::

@@ -23,6 +23,9 @@ _SLOWER = 0.7
 #: Points from which on factors are made beside the iterations, and how many iterations later they
 #: are used, made by then or not.
 _MANY_POINTS, _LATER = 20_000, 5
+#: Steps that no map is too small for, the share of a map's radius that they may be, and after how
+#: many iterations its radius is measured.
+_SHORT, _SHARE, _EVERY = 3.0, 0.02, 10
 
 
 class MomentumRule(Direction[AttractiveProblem]):
@@ -30,27 +33,31 @@ class MomentumRule(Direction[AttractiveProblem]):
 
     rate: float
     momentum: float
-    max_step: float
+    max_step: float | str
 
     needs: ClassVar[tuple[str, ...]] = ("value_and_gradient", "attractive_weights")
     preferred_step: ClassVar[Step] = FixedStep()
     monotone: ClassVar[bool] = False
     patience: ClassVar[int] = 20
+    follows_map: ClassVar[bool] = False  # whether max_step may be "auto"
 
     def __post_init__(self) -> None:
         if not 0.0 < self.rate < np.inf:
             raise ValueError(f"rate={self.rate!r} must be positive and finite")
         if not 0.0 <= self.momentum < 1.0:
             raise ValueError(f"momentum={self.momentum!r} must be at least 0 and below 1")
-        if not self.max_step > 0.0:
-            raise ValueError(f"max_step={self.max_step!r} must be positive")
+        step = _SHORT if self.follows_map and self.max_step == "auto" else self.max_step
+        if isinstance(step, str) or not step > 0.0:
+            auto = " or 'auto'" if self.follows_map else ""
+            raise ValueError(f"max_step={self.max_step!r} must be positive{auto}")
 
 
 class MomentumDescent(Descent[AttractiveProblem]):
     """Momentum at work; derived classes may bend the gradient first."""
 
     def __post_init__(self, X: Array) -> None:
-        self.rate = self.rule.rate
+        self.rate, step = self.rule.rate, self.rule.max_step
+        self.max_step = _SHORT if isinstance(step, str) else step
         self.iteration = 0
         self._velocity = np.zeros(X.shape)
         self._gains = np.ones(len(X)) if self.rule.gains else None
@@ -62,7 +69,7 @@ class MomentumDescent(Descent[AttractiveProblem]):
         keep = rule.early_momentum if self.iteration < rule.early else rule.momentum
         self.iteration += 1
         _core.momentum_step(
-            (self.rate, keep, rule.max_step),
+            (self.rate, keep, self.max_step),
             rule.gain,
             np.ascontiguousarray(gradient),
             self._velocity,
@@ -193,6 +200,8 @@ class _SpectralMomentumDescent(MomentumDescent):
 
     def propose(self, X: Array, gradient: Array) -> Array:
         """Update the velocity along the spectral direction, whose factor follows the weights."""
+        if self.rule.max_step == "auto" and self.iteration % _EVERY == 0:
+            self.max_step = max(_SHORT, _SHARE * float(np.sqrt(X.var(axis=0).sum())))
         if self._factor is None or self.iteration >= self._refresh_at:
             rule, epsilon = self.rule, self.rule.stiffness_at(self.iteration)
             later = _LATER if self._factor is not None and len(X) >= _MANY_POINTS else 0
@@ -254,8 +263,9 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
         Share of the direction that is added to the velocity.
     momentum : float, default=0.9
         Share of the velocity that is kept.
-    max_step : float, default=3.0
-        Longest move of a point in one iteration.
+    max_step : "auto" or float, default="auto"
+        Longest move of a point in one iteration. ``"auto"`` is 3, or 2 % of the radius of the map
+        (root mean square) where that is more.
     stiffness : float, default=1.0
         ε at the start.
     final_stiffness : float, default=0.01
@@ -295,7 +305,7 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
 
     rate: float = 0.5
     momentum: float = 0.9
-    max_step: float = 3.0
+    max_step: float | str = "auto"
     stiffness: float = 1.0
     final_stiffness: float = 0.01
     hold: int = 20
@@ -308,6 +318,7 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
     early_momentum: ClassVar[float] = 0.0
     early: ClassVar[int] = 0
     gains: ClassVar[bool] = True
+    follows_map: ClassVar[bool] = True
     #: What a gain grows by, and how far: points that swing are slowed, others hardly sped up.
     gain: ClassVar[tuple[float, float]] = (0.05, 1.5)
     descent: ClassVar[type[_SpectralMomentumDescent]] = _SpectralMomentumDescent
