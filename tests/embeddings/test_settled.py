@@ -187,7 +187,21 @@ def test_each_stage_begins_anew():
     for _ in range(2):
         stopped = stops_at(rule, np.ones(100), np.ones(100), maps)
         assert stopped == (75, StopReason.TOL)
-        assert [iteration for iteration, _ in rule.measured] == [25, 50, 75]
+
+
+def test_nothing_is_measured_before_it_may_decide(monkeypatch):
+    """Neither in stages of fewer than 75 iterations nor while the objective falls."""
+    maps, measured = Improving(), []
+    rule = MapSettled(maps.weights)
+    real = MapSettled.neighbors_kept
+    monkeypatch.setattr(
+        MapSettled, "neighbors_kept", lambda self, X: measured.append(1) or real(self, X)
+    )
+    assert stops_at(rule, np.ones(74), np.ones(74), maps) is None
+    assert stops_at(rule, np.ones(200), np.linspace(9.0, 1.0, 200), maps) is None
+    assert not measured
+    assert stops_at(rule, np.ones(100), np.ones(100), maps) == (75, StopReason.TOL)
+    assert len(measured) == 3
 
 
 def test_it_serves_any_minimisation():

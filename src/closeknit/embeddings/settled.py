@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -21,14 +22,23 @@ _SAMPLE = 4000
 _NEIGHBORS = 15
 
 
+@dataclass
+class _Look:
+    """A map on the way, and the share of neighbours that it keeps, once that was measured."""
+
+    iteration: int
+    X: Array
+    share: float | None = None
+
+
 @dataclass(frozen=True)
 class MapSettled(Stop):
     """Stop when the neighbours that a map keeps, and the objective, hardly change any more.
 
-    Every `every` iterations the share of strongest neighbours that are nearest on the map is
-    measured on a sample of points. The map is finished when over two such intervals that share has
-    grown by no more than `growth` of itself, and over the last interval the objective has changed
-    by no more than `tol` per iteration of what it is above `floor`. Momentum may go uphill for a
+    The share of strongest neighbours that are nearest on the map is measured on a sample of points.
+    The map is finished when over twice `every` iterations that share has grown by no more than
+    `growth` of itself, and over the last `every` iterations the objective has changed by no more
+    than `tol` per iteration of what it is above `floor`. Momentum may go uphill for a
     while; a map whose objective rises faster than that swings, and is not finished.
 
     Parameters
@@ -57,12 +67,14 @@ class MapSettled(Stop):
     growth: float = 0.003
     every: int = 25
     floor: float = 0.0
-    #: What was measured in the last stage, for a warning: iterations and shares.
-    measured: list[tuple[int, float]] = field(default_factory=list, compare=False, repr=False)
+    #: The last maps of the stage that count.
+    _looks: deque[_Look] = field(
+        default_factory=partial(deque, maxlen=3), init=False, compare=False, repr=False
+    )
 
     def start(self) -> Callable[[State], StopReason | None]:
         """Begin a stage."""
-        self.measured.clear()
+        self._looks.clear()
         values: list[float] = []
 
         def reached(state: State) -> StopReason | None:
@@ -71,7 +83,7 @@ class MapSettled(Stop):
                 return StopReason.GRADIENT_TOL
             if len(values) == 1 or (len(values) - 1) % self.every:
                 return None
-            self.measured.append((state.iteration, self.neighbors_kept(state.X)))
+            self._looks.append(_Look(state.iteration, state.X))
             before, now = values[-1 - self.every], values[-1]
             still = abs(now - before) <= self.tol * self.every * max(abs(before), abs(now))
             return StopReason.TOL if still and self.has_settled() else None
@@ -80,8 +92,16 @@ class MapSettled(Stop):
 
     def has_settled(self) -> bool:
         """Whether the share of neighbours kept has stopped growing."""
-        shares = [share for _, share in self.measured[-3:]]
-        return len(shares) == 3 and max(shares[1:]) <= (1.0 + self.growth) * shares[0]
+        if len(self._looks) < 3:
+            return False
+        first, *later = (self._share(look) for look in self._looks)
+        return max(later) <= (1.0 + self.growth) * first
+
+    def _share(self, look: _Look) -> float:
+        """Measure a map, only now that its share is asked for."""
+        if look.share is None:
+            look.share = self.neighbors_kept(look.X)
+        return look.share
 
     def warn_if_unfinished(self, reason: StopReason, stacklevel: int) -> None:
         """Warn if a limit has stopped a map whose neighbours kept were still growing.
@@ -89,13 +109,14 @@ class MapSettled(Stop):
         Before the third measurement of a stage it is too early to say, and nothing is.
         """
         limits = (StopReason.MAX_ITER, StopReason.TIME_LIMIT)
-        if reason not in limits or len(self.measured) < 3 or self.has_settled():
+        if reason not in limits or len(self._looks) < 3 or self.has_settled():
             return
-        (before, low), (now, high) = self.measured[-3], self.measured[-1]
+        first, _, last = self._looks
         warnings.warn(
             f"{reason.value} stopped a map that is not finished: the share of neighbours kept "
-            f"still rose from {low:.3f} to {high:.3f} between iterations {before} and {now}; "
-            f"raise {reason.value}, or go on with optimize()",
+            f"still rose from {self._share(first):.3f} to {self._share(last):.3f} between "
+            f"iterations {first.iteration} and {last.iteration}; raise {reason.value}, or go on "
+            "with optimize()",
             NotConvergedWarning,
             stacklevel=stacklevel + 1,
         )
