@@ -14,31 +14,52 @@
 
 namespace closeknit {
 
-// Hands out uninitialised memory that ends with its owner. On systems other than Linux, and for
-// small arrays, it is like any other.
+// Hands out uninitialised memory. On systems other than Linux, and for small arrays, it is like any
+// other.
+template <class T>
+struct HugeAllocator {
+  using value_type = T;
+
+  HugeAllocator() = default;
+  template <class U>
+  HugeAllocator(const HugeAllocator<U>&) {}  // as containers ask for, implicitly
+
+  static T* allocate(std::size_t size) {
+    const std::size_t bytes = size * sizeof(T);
+    void* data = ::operator new(bytes, alignment(bytes));
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    // A request only: where it is not granted nothing changes.
+    if (bytes >= PAGE) madvise(data, bytes, MADV_HUGEPAGE);
+#endif
+    return static_cast<T*>(data);
+  }
+  static void deallocate(T* data, std::size_t size) {
+    ::operator delete(data, alignment(size * sizeof(T)));
+  }
+  friend bool operator==(const HugeAllocator&, const HugeAllocator&) { return true; }
+  friend bool operator!=(const HugeAllocator&, const HugeAllocator&) { return false; }
+
+ private:
+  static constexpr std::size_t PAGE = std::size_t{1} << 21;
+
+  static std::align_val_t alignment(std::size_t bytes) {
+    return std::align_val_t{bytes >= PAGE ? PAGE : alignof(std::max_align_t)};
+  }
+};
+
+// Such memory that ends with its owner.
 template <class T>
 class HugeArray {
  public:
-  explicit HugeArray(std::size_t size)
-      : bytes_(size * sizeof(T)),
-        alignment_(std::align_val_t{bytes_ >= PAGE ? PAGE : alignof(std::max_align_t)}),
-        data_(static_cast<T*>(::operator new(bytes_, alignment_))) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    // A request only: where it is not granted nothing changes.
-    if (bytes_ >= PAGE) madvise(data_, bytes_, MADV_HUGEPAGE);
-#endif
-  }
-  ~HugeArray() { ::operator delete(data_, alignment_); }
+  explicit HugeArray(std::size_t size) : size_(size), data_(HugeAllocator<T>::allocate(size)) {}
+  ~HugeArray() { HugeAllocator<T>::deallocate(data_, size_); }
   HugeArray(const HugeArray&) = delete;
   HugeArray& operator=(const HugeArray&) = delete;
 
   T* data() const { return data_; }
 
  private:
-  static constexpr std::size_t PAGE = std::size_t{1} << 21;
-
-  std::size_t bytes_;
-  std::align_val_t alignment_;
+  std::size_t size_;
   T* data_;
 };
 

@@ -6,12 +6,17 @@
 // and no elimination adds edges (R. Kyng and S. Sachdeva, FOCS 2016; Y. Gao, R. Kyng and D.
 // Spielman, "Robust and practical solution of Laplacian equations by approximate elimination",
 // 2023).
+//
+// A graph may come in parts that no edge joins, and a border that all of them may touch. Parts are
+// eliminated, and solved, each on its own, and the border after them: on several threads, and in
+// memory that the cache can hold.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "common/csr.h"
+#include "linalg/columns.h"
 
 namespace closeknit {
 
@@ -27,51 +32,65 @@ struct Laplacian {
 template <class I>
 Laplacian(Csr<I>, const double*) -> Laplacian<I>;
 
+// A part of the graph, or the border, which is a part that touches nothing else.
+struct Part {
+  std::vector<std::int32_t> points;   // in the order of elimination
+  std::vector<std::int32_t> touched;  // points of the border, by their place in its order
+  Columns columns;  // numbered by that order; `touched` comes after the part's own points
+};
+
+// How the points of a graph are shared out.
+struct Division {
+  std::vector<std::vector<std::int32_t>> parts;
+  std::vector<std::int32_t> border;
+
+  // From the part of each of n points, −1 for the border.
+  static Division of(const std::int32_t* labels, std::int64_t n);
+  // All points are the border.
+  static Division none(std::int64_t n);
+};
+
 // F D Fᵀ ≈ the matrix, with F unit lower triangular in the order of elimination. Symmetric and
 // positive definite whatever was drawn, since F has an inverse and D is a sum of weights. Only a
 // connected component without any excess leaves a zero in D, at its last vertex; there the
 // constants are projected out, as by the pseudo-inverse.
 class ApproximateCholesky {
  public:
-  // Eliminates by least degree, which is found on the way.
+  // Eliminates the points of each part by least degree, which is found on the way.
   template <class I>
-  ApproximateCholesky(const Laplacian<I>& matrix, std::uint64_t seed, ThreadPool& pool);
+  ApproximateCholesky(const Laplacian<I>& matrix, std::uint64_t seed, Division division,
+                      ThreadPool& pool);
 
-  // Eliminates in a given order: a permutation of 0 … n − 1, such as another factor's.
+  // Eliminates in the order of another factor of as many points.
   template <class I>
   ApproximateCholesky(const Laplacian<I>& matrix, std::uint64_t seed,
-                      const std::vector<std::int32_t>& order, ThreadPool& pool);
+                      const ApproximateCholesky& like, ThreadPool& pool);
 
   // The approximate inverse times n rows of d numbers; `out` may be `rhs`.
   void solve(const double* rhs, std::int64_t d, double* out, ThreadPool& pool) const;
 
-  std::int64_t n() const { return static_cast<std::int64_t>(order_.size()); }
+  std::int64_t n() const { return n_; }
   // Entries of F with its diagonal.
-  std::int64_t nnz() const { return n() + static_cast<std::int64_t>(rows_.size()); }
-  const std::vector<std::int32_t>& order() const { return order_; }
-  const std::vector<std::int64_t>& offsets() const { return offsets_; }
-  const std::vector<std::int32_t>& rows() const { return rows_; }
-  const std::vector<double>& values() const { return values_; }
-  const std::vector<double>& pivots() const { return pivots_; }
+  std::int64_t nnz() const;
+  // All points in the order of their elimination, and F and D in that order.
+  std::vector<std::int32_t> order() const;
+  Columns columns() const;
 
  private:
-  friend class Elimination;
-
-  void reserve(std::int64_t n, std::int64_t n_entries);
+  template <class I>
+  void factorize(const Laplacian<I>& matrix, std::uint64_t seed, bool by_degree, ThreadPool& pool);
   void find_floating();
-  void centre(double* work, std::int64_t d) const;
+  void centre(double* rows, std::int64_t d) const;
   template <int D>
-  void substitute(double* work) const;
-  // The k ≤ 4 columns from the first on, of d.
-  void solve_some(const double* rhs, std::int64_t first, std::int64_t k, std::int64_t d,
-                  double* out) const;
+  void solve_some(const double* rhs, std::int64_t first, std::int64_t d, double* out,
+                  ThreadPool& pool) const;
+  void solve_columns(const double* rhs, std::int64_t first, std::int64_t k, std::int64_t d,
+                     double* out, ThreadPool& pool) const;
 
-  std::vector<std::int32_t> order_;     // order_[t] is the t-th vertex to go
-  std::vector<std::int64_t> offsets_;   // of F's columns, without the diagonal
-  std::vector<std::int32_t> rows_;      // positions in the order, all later than the column's
-  std::vector<double> values_;          // −F's entries, which are shares: positive, at most 1
-  std::vector<double> pivots_;          // D
-  std::vector<std::int32_t> floating_;  // per position the component without excess, or −1
+  std::int64_t n_;
+  std::vector<Part> parts_;
+  Part border_;
+  std::vector<std::int32_t> floating_;  // per point the component without excess, or −1
   std::vector<double> sizes_;           // of those components
 };
 

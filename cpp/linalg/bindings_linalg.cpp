@@ -1,9 +1,11 @@
 // Graphs, products and factors of Laplacians.
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "common/graph.h"
 #include "linalg/approximate_cholesky.h"
+#include "linalg/border.h"
 #include "linalg/components.h"
 #include "linalg/permute.h"
 #include "linalg/products.h"
@@ -17,12 +19,14 @@ namespace {
 using AnyVector = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
-using View = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
+using Owned = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
 
-// A view of what the factor owns; nanobind keeps the factor alive with it.
-template <class T>
-View<T> view(const std::vector<T>& values) {
-  return View<T>(values.data(), {values.size()}, nb::handle());
+// An array that owns the numbers.
+template <class Numbers, class T = typename Numbers::value_type>
+Owned<T> owned(Numbers values) {
+  auto* kept = new Numbers(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Numbers*>(p); });
+  return Owned<T>(kept->data(), {kept->size()}, owner);
 }
 
 // Points are numbered by 32 bits where lists of edges are kept.
@@ -111,16 +115,28 @@ void permute_points(const Graph& graph, Vector<const std::int64_t> order, AnyVec
   });
 }
 
-ApproximateCholesky factorize(const Graph& weights, Vector<const double> excess, std::uint64_t seed,
-                              const ApproximateCholesky* like) {
+std::int64_t mark_border_of(const Graph& weights, Vector<std::int32_t> labels, int n_jobs) {
   require_points(weights);
-  require(has_shape(excess, weights.n_rows()) && (!like || like->n() == weights.n_rows()),
-          "graph, excess and earlier factor do not match");
-  Work work(1);
+  require(has_shape(labels, weights.n_rows()), "labels must have one entry per row");
+  Work work(n_jobs);
+  return weights.visit_values<double>(
+      [&](const auto& csr) { return mark_border(csr, labels.data(), work.pool); });
+}
+
+ApproximateCholesky factorize(const Graph& weights, Vector<const double> excess, std::uint64_t seed,
+                              const ApproximateCholesky* like,
+                              Maybe<Vector<const std::int32_t>> parts, int n_jobs) {
+  require_points(weights);
+  const std::int64_t n = weights.n_rows();
+  require(has_shape(excess, n) && has_shape(parts, n) && (!like || like->n() == n),
+          "graph, excess, parts and earlier factor do not match");
+  require(!parts || are_between(parts->data(), n, -1, n), "parts must be from -1 to n - 1");
+  Work work(n_jobs);
   return weights.visit_values<double>([&](const auto& csr) {
     const Laplacian matrix{csr, excess.data()};
-    return like ? ApproximateCholesky(matrix, seed, like->order(), work.pool)
-                : ApproximateCholesky(matrix, seed, work.pool);
+    if (like) return ApproximateCholesky(matrix, seed, *like, work.pool);
+    Division division = parts ? Division::of(parts->data(), n) : Division::none(n);
+    return ApproximateCholesky(matrix, seed, std::move(division), work.pool);
   });
 }
 
@@ -135,20 +151,17 @@ void solve(const ApproximateCholesky& factor, Matrix<const double> rhs, Matrix<d
 
 void bind_factor(nb::module_& m) {
   using Factor = ApproximateCholesky;
-  constexpr auto INTERNAL = nb::rv_policy::reference_internal;
   nb::class_<Factor>(m, "ApproximateCholesky")
       .def("solve", &solve, "rhs"_a, output("out"), "n_jobs"_a)
       .def_prop_ro("nnz", &Factor::nnz)
-      .def_prop_ro(
-          "order", [](const Factor& f) { return view(f.order()); }, INTERNAL)
-      .def_prop_ro(
-          "offsets", [](const Factor& f) { return view(f.offsets()); }, INTERNAL)
-      .def_prop_ro(
-          "rows", [](const Factor& f) { return view(f.rows()); }, INTERNAL)
-      .def_prop_ro(
-          "values", [](const Factor& f) { return view(f.values()); }, INTERNAL)
-      .def_prop_ro("pivots", [](const Factor& f) { return view(f.pivots()); }, INTERNAL);
-  m.def("approximate_cholesky", &factorize, "weights"_a, "excess"_a, "seed"_a, "like"_a.none());
+      .def("order", [](const Factor& f) { return owned(f.order()); })
+      .def("columns", [](const Factor& f) {
+        Columns all = f.columns();
+        return nb::make_tuple(owned(std::move(all.offsets)), owned(std::move(all.rows)),
+                              owned(std::move(all.values)), owned(std::move(all.pivots)));
+      });
+  m.def("approximate_cholesky", &factorize, "weights"_a, "excess"_a, "seed"_a, "like"_a.none(),
+        "parts"_a.none(), "n_jobs"_a);
 }
 
 }  // namespace
@@ -168,6 +181,7 @@ void bind_linalg(nb::module_& m) {
         output("own"), output("mirrored").none(), output("rest"), "n_jobs"_a);
   m.def("permute", &permute_points, "graph"_a, "order"_a, output("indptr"), output("indices"),
         output("values"), "n_jobs"_a);
+  m.def("mark_border", &mark_border_of, "weights"_a, output("labels"), "n_jobs"_a);
   m.def("label_components", &label_components_of, "weights"_a, "degrees"_a, "share"_a,
         output("labels"));
 }

@@ -9,7 +9,7 @@
 
 #include "common/huge_pages.h"
 #include "common/threads.h"
-#include "linalg/approximate_cholesky.h"
+#include "linalg/columns.h"
 
 namespace closeknit {
 
@@ -128,7 +128,7 @@ class Elimination {
   }
 
   // Takes v out of the graph: its column goes to the factor, its neighbours stay in star().
-  void eliminate(std::int32_t v, ApproximateCholesky& factor) {
+  void eliminate(std::int32_t v, Columns& factor) {
     EdgeList& list = lists_[v];
     work_ += 1 + list.size;
     if (work_ >= WORK_PER_CHECK) {
@@ -146,10 +146,11 @@ class Elimination {
 
   const std::vector<Edge>& star() const { return star_; }
 
-  // Draws the edges that replace the star of v, and calls join(neighbour, neighbour, weight).
+  // Draws the edges that replace the star, by the name of the point that left, and calls
+  // join(neighbour, neighbour, weight).
   template <class Join>
-  void sample(std::int32_t vertex, const Join& join) {
-    Random random(seed_, vertex);
+  void sample(std::int32_t point, const Join& join) {
+    Random random(seed_, point);
     const std::size_t d = star_.size();
     for (std::size_t i = 0; i + 1 < d; ++i) {
       const double heavier = tail_[i + 1];
@@ -159,6 +160,14 @@ class Elimination {
       if (weight > 0.0) join(star_[i].to, star_[j].to, weight);
     }
   }
+
+  // What is left of a vertex that stays: its edges, each once, and its excess.
+  const std::vector<Edge>& rest(std::int32_t v) {
+    star_.resize(lists_[v].size);
+    star_.resize(merge(lists_[v], star_.data()));
+    return star_;
+  }
+  double excess(std::int32_t v) const { return excess_[v]; }
 
  private:
   // Copies the edges to live vertices, each once. `out` may be the list itself.
@@ -190,7 +199,7 @@ class Elimination {
     ++list.log_capacity;
   }
 
-  void add_column(std::int32_t v, ApproximateCholesky& factor) {
+  void add_column(std::int32_t v, Columns& factor) {
     const std::size_t d = star_.size();
     tail_.resize(d + 1);
     tail_[d] = 0.0;
@@ -198,13 +207,13 @@ class Elimination {
     total_ = tail_[0] + excess_[v];
     for (const Edge& edge : star_) {
       const double share = edge.weight / total_;
-      factor.rows_.push_back(edge.to);
-      factor.values_.push_back(share);
+      factor.rows.push_back(edge.to);
+      factor.values.push_back(share);
       // What ties v to the ground ties its neighbours to it, exactly and without any fill.
       excess_[edge.to] += share * excess_[v];
     }
-    factor.offsets_.push_back(static_cast<std::int64_t>(factor.rows_.size()));
-    factor.pivots_.push_back(total_);
+    factor.offsets.push_back(factor.n_entries());
+    factor.pivots.push_back(total_);
   }
 
   // The last of first … d − 1 whose tail is more than r.

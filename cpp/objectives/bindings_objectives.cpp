@@ -1,6 +1,7 @@
 // The attraction along the edges of a graph.
 #include "common/graph.h"
 #include "objectives/edges.h"
+#include "objectives/order.h"
 
 namespace closeknit {
 namespace {
@@ -55,11 +56,34 @@ void bind_edges(nb::module_& m) {
       nb::arg("weights").noconvert(), "n_jobs"_a);
 }
 
+void take_rows_of(Matrix<const double> X, Vector<const std::int64_t> rows, Matrix<double> out,
+                  int n_jobs) {
+  const std::int64_t n = length(rows), d = length(X, 1);
+  require(has_shape(out, n, d), "out must have one row for each that is taken");
+  require(are_between(rows.data(), n, 0, length(X)), "rows must be those of X");
+  Work work(n_jobs);
+  take_rows(X.data(), d, rows.data(), n, out.data(), work.pool);
+}
+
+void join_forces_of(Matrix<const double> attractive, Matrix<const double> repulsive, double lam,
+                    Maybe<Vector<const std::int64_t>> places, Matrix<double> out, int n_jobs) {
+  const std::int64_t n = length(attractive), d = length(attractive, 1);
+  require(has_shape(repulsive, n, d) && has_shape(out, n, d), "forces and out must have one shape");
+  require(has_shape(places, n) && (!places || are_between(places->data(), n, 0, n)),
+          "places must be those of the points");
+  Work work(n_jobs);
+  join_forces(attractive.data(), repulsive.data(), lam, d, data_or_null(places), n, out.data(),
+              work.pool);
+}
+
 }  // namespace
 
 void bind_objectives(nb::module_& m) {
   bind_edges<float>(m);
   bind_edges<double>(m);
+  m.def("take_rows", &take_rows_of, "X"_a, "rows"_a, output("out"), "n_jobs"_a);
+  m.def("join_forces", &join_forces_of, "attractive"_a, "repulsive"_a, "lam"_a, "places"_a.none(),
+        output("out"), "n_jobs"_a);
 }
 
 }  // namespace closeknit

@@ -182,12 +182,26 @@ CALLS = {
         lambda: {"matrix": graph()}, numbers={"matrix": [None, 3, np.ones((2, 2)), "matrix"]}
     ),
     "approximate_cholesky": call(
-        lambda: {"weights": _core.Graph(graph()), "excess": np.ones(N), "seed": 0, "like": None},
-        numbers={"seed": [-1, 0.5]},
+        lambda: {
+            "weights": _core.Graph(graph()),
+            "excess": np.ones(N),
+            "seed": 0,
+            "like": None,
+            "parts": np.full(N, -1, dtype=np.int32),
+            "n_jobs": 1,
+        },
+        numbers={"seed": [-1, 0.5], "parts": [np.full(N, -2), np.full(N, N)]},
+    ),
+    "mark_border": call(
+        lambda: {
+            "weights": _core.Graph(graph()),
+            "labels": np.zeros(N, dtype=np.int32),
+            "n_jobs": 1,
+        }
     ),
     "ApproximateCholesky.solve": call(
         lambda: {
-            "self": _core.approximate_cholesky(_core.Graph(graph()), np.ones(N), 0, None),
+            "self": _core.approximate_cholesky(_core.Graph(graph()), np.ones(N), 0, None, None, 1),
             "rhs": np.ones((N, 3)),
             "out": np.empty((N, 3)),
             "n_jobs": 1,
@@ -595,6 +609,23 @@ CALLS = {
         },
     ),
     "sum_entropy": call(lambda: {"weights": np.ones(2 * N), "n_jobs": 1}, free={"weights": [0]}),
+    "take_rows": call(
+        lambda: {"X": points(), "rows": np.arange(3), "out": np.empty((3, 2)), "n_jobs": 1},
+        ranges={"rows": [-1, N, 2**62]},
+        free={"X": [0], "rows": [0]},
+    ),
+    "join_forces": call(
+        lambda: {
+            "attractive": points(),
+            "repulsive": points(),
+            "lam": 1.0,
+            "places": np.arange(N),
+            "out": np.empty((N, 2)),
+            "n_jobs": 1,
+        },
+        numbers={"lam": [None, "much"]},
+        ranges={"places": [-1, N, 2**62]},
+    ),
     "momentum_step": call(
         lambda: {
             "rule": (1.0, 0.9, 3.0),
@@ -683,8 +714,13 @@ def wrong_calls():
 
 
 def test_every_function_and_class_has_a_call():
-    without_arguments = {"simd", "refused_threads"}
-    offered = {name for name in dir(_core) if not name.startswith("_")} - without_arguments
+    without_arguments = {
+        "simd",
+        "refused_threads",
+        "ApproximateCholesky.order",
+        "ApproximateCholesky.columns",
+    }
+    offered = {name for name in dir(_core) if not name.startswith("_")}
     methods = {
         f"{owner}.{name}"
         for owner in offered
@@ -693,7 +729,7 @@ def test_every_function_and_class_has_a_call():
         if not name.startswith("_") and callable(getattr(getattr(_core, owner), name))
     }
     made_by_functions = {"ApproximateCholesky"}
-    assert set(CALLS) == (offered | methods) - made_by_functions
+    assert set(CALLS) == (offered | methods) - made_by_functions - without_arguments
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -793,7 +829,8 @@ USES = {
     "label_components": lambda G: _core.label_components(
         G, np.ones(N), 0.0, np.empty(N, dtype=np.int32)
     ),
-    "approximate_cholesky": lambda G: _core.approximate_cholesky(G, np.ones(N), 0, None),
+    "approximate_cholesky": lambda G: _core.approximate_cholesky(G, np.ones(N), 0, None, None, 1),
+    "mark_border": lambda G: _core.mark_border(G, np.zeros(N, dtype=np.int32), 1),
     "sum_edges": lambda G: _core.sum_edges(G, points(), points(), STUDENT, None, 1),
     "edge_weights": lambda G: _core.edge_weights(G, points(), STUDENT, np.empty(2 * N), 1),
     "place": lambda G: _core.place(G, points(), STUDENT, 0.1, 5, 1e-6, None, points(), 1),
@@ -837,8 +874,10 @@ def test_asymmetric_and_odd_weights_do_no_harm():
         _core.sample_entries(G, (2, 3), seed, 0, own, mirrored, np.empty(20), 2)
         labels = np.empty(20, dtype=np.int32)
         assert _core.label_components(G, np.ones(20), 0.0, labels) == labels.max() + 1
-        factor = _core.approximate_cholesky(G, np.ones(20), seed, None)
-        again = _core.approximate_cholesky(G, np.ones(20), seed, factor)
+        parts = np.arange(20, dtype=np.int32) // 7
+        assert 0 <= _core.mark_border(G, parts, 2) <= 20
+        factor = _core.approximate_cholesky(G, np.ones(20), seed, None, None, 1)
+        again = _core.approximate_cholesky(G, np.ones(20), seed, factor, None, 1)
         again.solve(np.ones((20, 5)), np.empty((20, 5)), 2)
 
 

@@ -69,15 +69,13 @@ def neighbour_graph(X, k, weight=lambda d: np.exp(-d / np.median(d))):
 
 def product(factor):
     """F D Fᵀ in the order of the points, from the compiled factor's columns."""
-    core, n = factor._factor, len(factor.order)
-    shares = np.zeros((n, n))
-    for t in range(n):
-        column = slice(core.offsets[t], core.offsets[t + 1])
-        shares[core.rows[column], t] = core.values[column]
+    offsets, rows, values, pivots = factor._factor.columns()
+    n = len(factor.order)
+    shares = csr_matrix((values, rows, offsets), shape=(n, n)).toarray().T
     assert not np.triu(shares).any()
     F = np.eye(n) - shares
     out = np.empty((n, n))
-    out[np.ix_(factor.order, factor.order)] = F * core.pivots @ F.T
+    out[np.ix_(factor.order, factor.order)] = F * pivots @ F.T
     return out
 
 
@@ -163,11 +161,11 @@ def condition(L, factor):
     """
     n = L.shape[0]
     L = L + 1e-9 * diags(L.diagonal())
-    core = factor._factor
-    shares = csr_matrix((core.values, core.rows, core.offsets), shape=(n, n)).T
+    offsets, rows, values, pivots = factor._factor.columns()
+    shares = csr_matrix((values, rows, offsets), shape=(n, n)).T
     F = diags(np.ones(n)) - shares
     place = csr_matrix((np.ones(n), (factor.order, np.arange(n))), shape=(n, n))
-    B = place @ F @ diags(core.pivots) @ F.T @ place.T
+    B = place @ F @ diags(pivots) @ F.T @ place.T
     operator = LinearOperator((n, n), matvec=factor.solve, dtype=float)
     start = np.random.default_rng(0).normal(size=n)
     extremes = [
@@ -325,8 +323,9 @@ def test_wildly_different_weights():
     W = csr_matrix(W.maximum(W.T))
     for excess in (np.zeros(200), np.full(200, 1e-12)):
         factor = ApproximateCholesky(W, excess)
-        assert (factor._factor.values >= 0).all()
-        assert (factor._factor.values <= 1).all()
+        shares = factor._factor.columns()[2]
+        assert (shares >= 0).all()
+        assert (shares <= 1).all()
         rhs = rng.normal(size=(200, 20))
         rhs -= rhs.mean(axis=0)
         x = factor.solve(rhs)
@@ -505,7 +504,7 @@ def test_heeds_signals_while_factorising():
         signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
         from closeknit import _core
 
-        _core.approximate_cholesky(_core.Graph(W), np.zeros(W.shape[0]), 0, None)
+        _core.approximate_cholesky(_core.Graph(W), np.zeros(W.shape[0]), 0, None, None, 1)
         count = len(handled)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

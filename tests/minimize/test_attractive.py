@@ -84,7 +84,7 @@ def test_refresh_reuses_edges_and_order_and_follows_the_weights(monkeypatch):
     monkeypatch.setattr(
         _core,
         "approximate_cholesky",
-        lambda *given: real(*given) if given[-1] is None else refreshed.append(1) or real(*given),
+        lambda *given: real(*given) if given[3] is None else refreshed.append(1) or real(*given),
     )
     descent = SpectralDirection(3, "approximate", refresh=1).start(problem, X)
     first = descent.propose(X, X)

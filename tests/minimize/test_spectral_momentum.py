@@ -92,7 +92,7 @@ def test_the_factor_is_made_anew_when_it_is_time(monkeypatch, refresh, refreshed
     monkeypatch.setattr(
         _core,
         "approximate_cholesky",
-        lambda *given: real(*given) if given[-1] is None else made.append(1) or real(*given),
+        lambda *given: real(*given) if given[3] is None else made.append(1) or real(*given),
     )
     problem = Changing(springs())
     direction = SpectralMomentum(rate=1e-3, refresh=refresh, n_neighbors=n_neighbors)
@@ -164,6 +164,38 @@ def test_what_fails_beside_the_iterations_is_raised_in_them(monkeypatch):
     monkeypatch.setattr(ApproximateCholesky, "__init__", second_fails)
     with pytest.raises(MemoryError, match="no memory for a factor"):
         velocities(2)
+
+
+def test_maps_are_cut_into_parts_once_few_of_their_edges_cross(monkeypatch):
+    """Along a map of the ring, that is; the cuts of one that is in no order are not used.
+
+    Nor is the map cut again once few points are between the parts. The bits are those of any
+    number of threads.
+    """
+    monkeypatch.setattr("closeknit.minimize.momentum._PART", 20)
+    made = []
+    real = ApproximateCholesky.__init__
+
+    def init(self, *arguments, like=None, parts=None, **options):
+        made.append("like" if like is not None else "whole" if parts is None else "parts")
+        real(self, *arguments, like=like, parts=parts, **options)
+
+    monkeypatch.setattr(ApproximateCholesky, "__init__", init)
+    angle = 2 * np.pi * np.arange(60) / 60
+    ring = np.c_[np.cos(angle), np.sin(angle)]
+    maps = [ring[np.random.default_rng(0).permutation(60)], ring, ring]
+    W = np.roll(np.eye(60), 1, axis=1)
+
+    def run(n_jobs):
+        made.clear()
+        problem = Changing(Springs(W + W.T, np.zeros((60, 2)), 1.0))
+        descent = SpectralMomentum(refresh=1, n_jobs=n_jobs).start(problem, ring)
+        return np.array([descent.propose(X, ring).copy() for X in maps])
+
+    found = run(1)
+    assert made == ["whole", "parts", "like"]
+    for n_jobs in (2, 3):
+        np.testing.assert_array_equal(run(n_jobs), found)
 
 
 def test_weights_and_stiffness_that_stay_leave_the_factor():

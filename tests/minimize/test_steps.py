@@ -9,6 +9,7 @@ import pytest
 
 from closeknit.minimize import (
     Backtracking,
+    FixedStep,
     Line,
     Sample,
     Step,
@@ -168,3 +169,15 @@ def test_names():
 def test_bad_parameters(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_fixed_step_asks_for_no_slope(problems):
+    """Which costs a pass over the positions, and nobody reads."""
+    problem, X = problems.Rosenbrock(), np.full((4, 1), -0.5)
+    value, gradient = problem.value_and_gradient(X)
+    line = Line(problem.value_and_gradient, Sample(0.0, X, value, gradient, np.nan), -gradient)
+    without = FixedStep().start(natural=True)(line)
+    with_slope = line.at(1.0)
+    assert np.isnan(without.slope)
+    assert with_slope.slope == -np.vdot(gradient, with_slope.gradient)
+    np.testing.assert_array_equal(without.X, with_slope.X)

@@ -9,6 +9,7 @@
     WeakestKept                  … of a graph in shards                        (strongest_rows.py)
     factorize                    exact factors, dense or sparse                     (factors.py)
     ApproximateCholesky          factors of Laplacians in nearly linear time
+    divide, map_order            parts that no edge joins; neighbours on a map in a row
     conjugate_gradients          inexact solutions of many columns
     graph_eigenvectors           the smoothest vectors on a graph (eigenvectors.py, subspace.py)
 """
@@ -33,8 +34,10 @@ from closeknit.linalg.csr import (
     sorted_rows,
     with_data,
 )
+from closeknit.linalg.division import divide
 from closeknit.linalg.eigenvectors import Eigenvectors, graph_eigenvectors
 from closeknit.linalg.factors import SOLVERS, Factor, choose_solver, factorize
+from closeknit.linalg.map_order import map_order
 from closeknit.linalg.strongest import (
     sample_entries,
     sample_rows,
@@ -59,10 +62,12 @@ __all__ = [
     "choose_solver",
     "conjugate_gradients",
     "core_graph",
+    "divide",
     "entry_rows",
     "factorize",
     "graph_eigenvectors",
     "inner",
+    "map_order",
     "multiply",
     "norm",
     "permuted",

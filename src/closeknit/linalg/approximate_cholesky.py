@@ -38,11 +38,15 @@ class ApproximateCholesky:
     random_state : int, RandomState or None, default=0
         The same number gives the same factor, on any number of threads.
     n_jobs : int or None, default=-1
-        Threads that share many right-hand sides.
+        Threads that share the parts, or many right-hand sides.
     like : ApproximateCholesky or None, default=None
-        Another factor of as many points, whose order of elimination is taken, which saves time.
-        Meant for weights that change while the pattern stays; another pattern is factorised, too,
-        only in an order that does not suit it.
+        Another factor of as many points, whose order of elimination, and parts, are taken, which
+        saves time. Meant for weights that change while the pattern stays; another pattern is
+        factorised, too, if no edge joins two parts, only in an order that does not suit it.
+    parts : ndarray of int of shape (n_samples,) or None, default=None
+        Parts of the graph that no edge joins, numbered from 0, and -1 for the points between them:
+        see :func:`divide`. Threads factorise and solve the parts side by side, and those points
+        come last. Not with `like`, whose parts are taken.
     check : bool, default=True
         Whether to bring the weights into canonical format. With False they must be a CSR matrix of
         float64 in that format, as those are that have been looked at before.
@@ -90,6 +94,7 @@ class ApproximateCholesky:
         *,
         n_jobs: int | None = -1,
         like: ApproximateCholesky | None = None,
+        parts: Integers | None = None,
         check: bool = True,
     ) -> None:
         if check:
@@ -113,8 +118,11 @@ class ApproximateCholesky:
             raise ValueError(f"random_state={random_state!r} must be from 0 to 2**64 - 1")
         self._n, self._n_jobs, self._seed = n, n_jobs, int(random_state)
         earlier = None if like is None else like._factor
+        if earlier is not None and parts is not None:
+            raise ValueError("parts= and like= cannot both be given: like= has parts of its own")
+        labels = None if parts is None else _check_parts(parts, n)
         self._factor: _core.ApproximateCholesky = _core.approximate_cholesky(
-            core_graph(weights), values, self._seed, earlier
+            core_graph(weights), values, self._seed, earlier, labels, effective_n_jobs(n_jobs)
         )
 
     @property
@@ -125,7 +133,7 @@ class ApproximateCholesky:
     @property
     def order(self) -> Integers:
         """The points in the order of their elimination."""
-        return self._factor.order
+        return self._factor.order()
 
     def solve(self, rhs: Array) -> Array:
         """Return (F D Fᵀ)⁻¹·rhs for one right-hand side or all columns of an array.
@@ -156,3 +164,12 @@ class ApproximateCholesky:
         out = np.empty_like(columns)
         self._factor.solve(columns, out, effective_n_jobs(self._n_jobs))
         return out.reshape(shape)
+
+
+def _check_parts(parts: Integers, n: int) -> Integers:
+    labels = np.asarray(parts)
+    if labels.shape != (n,) or not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"parts must be {n} whole numbers, one for each point")
+    if n and not (labels.min() >= -1 and labels.max() < n):
+        raise ValueError("parts must be numbered from 0, and the points between them -1")
+    return np.ascontiguousarray(labels, dtype=np.int32)

@@ -9,11 +9,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
 from closeknit._threads import beside, effective_n_jobs
-from closeknit.linalg import ApproximateCholesky, row_sums, sample_entries, with_data
+from closeknit.linalg import (
+    ApproximateCholesky,
+    divide,
+    map_order,
+    row_sums,
+    sample_entries,
+    with_data,
+)
 from closeknit.minimize.descent import Descent, Direction
 from closeknit.minimize.problem import AttractiveProblem
 from closeknit.minimize.steps import FixedStep, Step
@@ -23,6 +31,11 @@ _SLOWER = 0.7
 #: Points from which on factors are made beside the iterations, and how many iterations later they
 #: are used, made by then or not.
 _MANY_POINTS, _LATER = 20_000, 5
+#: Points of a part of the graph that is factorised on its own, and most parts.
+_PART, _MOST_PARTS = 16_384, 64
+#: Of the points between parts, the share that is few enough, the one that is too many for parts to
+#: pay, and what is fewer than before.
+_FEW_BETWEEN, _TOO_MANY_BETWEEN, _FEWER = 0.1, 0.15, 0.97
 #: Steps that no map is too small for, the share of a map's radius that they may be, and after how
 #: many iterations its radius is measured.
 _SHORT, _SHARE, _EVERY = 3.0, 0.02, 10
@@ -197,6 +210,7 @@ class _SpectralMomentumDescent(MomentumDescent):
     _sample: tuple[Integers, NDArray[Any]] | None
     _refresh_at: float = 0
     _use_at: int
+    _between: float = 1.0  # the share of points that were between the parts
 
     def propose(self, X: Array, gradient: Array) -> Array:
         """Update the velocity along the spectral direction, whose factor follows the weights."""
@@ -233,15 +247,29 @@ class _SpectralMomentumDescent(MomentumDescent):
             return last
         degrees = row_sums(with_data(kept, data))
         degrees[degrees <= 0.0] = degrees.mean() or 1.0  # points without attraction move, too
+        laplacian = with_data(kept, 4.0 * data.astype(np.float64))
+        parts = self._divide(laplacian, X)
         cholesky = ApproximateCholesky(
-            with_data(kept, 4.0 * data.astype(np.float64)),
+            laplacian,
             4.0 * epsilon * degrees,
             rule.random_state,
             n_jobs=rule.n_jobs,
-            like=None if last is None else last.cholesky,
+            like=None if last is None or parts is not None else last.cholesky,
+            parts=parts,
             check=False,
         )
         return _Factor(cholesky, data, epsilon)
+
+    def _divide(self, weights: csr_matrix, X: Array) -> Integers | None:
+        """Cut the graph along the map, as long as ever fewer of its edges are cut by that."""
+        n_parts = min(len(X) // _PART, _MOST_PARTS)
+        before = self._between
+        if n_parts < 2 or before <= _FEW_BETWEEN:
+            return None
+        parts, n_between = divide(weights, map_order(X[:, :3]), n_parts, self.rule.n_jobs)
+        now = n_between / len(X)
+        self._between = now if now < _FEWER * before else 0.0  # and that is as few as it gets
+        return parts if now < min(before, _TOO_MANY_BETWEEN) else None
 
 
 @dataclass(frozen=True)

@@ -74,11 +74,12 @@ class Line:
     origin: Sample
     direction: Array
 
-    def at(self, step: float) -> Sample:
-        """Evaluate φ and φ' at `step`."""
-        X = self.origin.X + step * self.direction
+    def at(self, step: float, *, sloped: bool = True) -> Sample:
+        """Evaluate φ at `step`, and φ' unless `sloped` is False, which leaves it NaN."""
+        X = self.origin.X + (self.direction if step == 1.0 else step * self.direction)
         value, gradient = self.evaluate(X)
-        return Sample(step, X, value, gradient, inner(self.direction, gradient))
+        slope = inner(self.direction, gradient) if sloped else np.nan
+        return Sample(step, X, value, gradient, slope)
 
     def decreases(self, sample: Sample, sufficient: float) -> bool:
         """Whether the first Wolfe condition φ(α) ≤ φ(0) + c α φ'(0) holds, and φ really fell."""
@@ -215,7 +216,12 @@ class FixedStep(Step):
 
     def start(self, natural: bool) -> LineSearch:
         """Begin a run: take the step, unless the objective is not finite there."""
-        return lambda line: sample if (sample := line.at(self.step)).finite else None
+
+        def search(line: Line) -> Sample | None:
+            sample = line.at(self.step, sloped=False)
+            return sample if sample.finite else None
+
+        return search
 
 
 @dataclass(frozen=True)

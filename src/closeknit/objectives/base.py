@@ -24,12 +24,12 @@ from closeknit.kernels import Kernel
 from closeknit.linalg import (
     check_symmetric,
     core_graph,
+    map_order,
     permuted,
     strongest_entries,
     take_entries,
     with_data,
 )
-from closeknit.objectives.map_order import map_order
 from closeknit.repulsion import ExactRepulsion, PairSums, Repulsion
 
 
@@ -325,19 +325,17 @@ class AtLambda:
         """E(X) and its gradient."""
         model, X = self.objective, np.ascontiguousarray(X, dtype=np.float64)
         order, place, attraction = model._numbered or (None, None, model.attraction)
+        threads = effective_n_jobs(attraction.n_jobs)
         if order is not None:
-            X = X.take(order, axis=0)  # far faster than X[order]
-        gradient = np.empty(X.shape)
-        attractive, sums = model.sums(X, attraction, gradient)
+            given, X = X, np.empty(X.shape)
+            _core.take_rows(given, order, X, threads)
+        force, gradient = np.empty(X.shape), np.empty(X.shape)
+        attractive, sums = model.sums(X, attraction, force)
         repulsive = model.repulsive_value(sums.value)
-        force = model.repulsive_force(X, sums)
-        force *= self.lam
-        gradient += force
-        gradient *= 4.0
         value = Value(attractive + self.lam * repulsive)
         value.parts = attractive, repulsive
-        if place is not None:
-            gradient = gradient.take(place, axis=0)
+        pushed = model.repulsive_force(X, sums)
+        _core.join_forces(force, pushed, self.lam, place, gradient, threads)
         return value, gradient
 
     def attractive_weights(self, X: Array, entries: Integers | None = None) -> csr_matrix:

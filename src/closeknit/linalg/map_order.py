@@ -30,7 +30,7 @@ def map_order(X: Array) -> Integers:
     Examples
     --------
     >>> import numpy as np
-    >>> from closeknit.objectives.map_order import map_order
+    >>> from closeknit.linalg import map_order
     >>> map_order(np.array([[0.0, 0.0], [9.0, 9.0], [0.0, 1.0], [9.0, 8.0]]))
     array([0, 2, 3, 1])
     """

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from closeknit.objectives.map_order import map_order
+from closeknit.linalg import map_order
 
 
 @settings(max_examples=100, deadline=None)
