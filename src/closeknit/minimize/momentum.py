@@ -261,7 +261,7 @@ class _SpectralMomentumDescent(MomentumDescent):
         return _Factor(cholesky, data, epsilon)
 
     def _divide(self, weights: csr_matrix, X: Array) -> Integers | None:
-        """Cut the graph along the map, as long as ever fewer of its edges are cut by that."""
+        """Cut the graph along the map, until hardly fewer points are between the parts."""
         n_parts = min(len(X) // _PART, _MOST_PARTS)
         before = self._between
         if n_parts < 2 or before <= _FEW_BETWEEN:
@@ -317,6 +317,9 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
 
     Notes
     -----
+    From 33,000 points on, the graph is cut along the map into parts once few points are between
+    them, and threads share the factor and its solves (:func:`closeknit.linalg.divide`).
+
     The values were chosen on 20 newsgroups, digits, PBMC, parts of covertype and of flow cytometry;
     ``benchmarks/finished.py`` judges them on other sets too. t-SNE takes ten neighbours up to
     5,000 points, which iris showed to be better.
