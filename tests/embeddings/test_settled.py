@@ -138,7 +138,7 @@ def test_it_stops_when_both_have_settled_and_not_before():
     rising = np.minimum(iterations / 100, 1.0)
     constant = np.full(400, 5.0)
     falling = 10.0 - 0.01 * np.minimum(iterations, 170)
-    rule = MapSettled(maps.weights)
+    rule = MapSettled(maps.weights, every=25)
     # Measured at 25, 50, …; equal at 100, 125 and 150.
     assert stops_at(rule, rising, constant, maps) == (150, StopReason.TOL)
     # The interval from 150 to 175 still has a fall of 0.2, more than 25 · 1e-4 · 8.5.
@@ -152,13 +152,19 @@ def test_an_objective_that_hardly_rises_does_not_keep_it_from_stopping():
     """Momentum goes uphill at times; what counts is that nothing is gained any more."""
     maps = Improving()
     values = 5.0 + 0.0004 * np.arange(400)
-    assert stops_at(MapSettled(maps.weights), np.ones(400), values, maps) == (75, StopReason.TOL)
+    assert stops_at(MapSettled(maps.weights, every=25), np.ones(400), values, maps) == (
+        75,
+        StopReason.TOL,
+    )
 
 
 def test_a_map_that_swings_has_not_settled():
     maps, iterations = Improving(), np.arange(400)
     values = 5.0 + 0.01 * np.minimum(iterations, 110)
-    assert stops_at(MapSettled(maps.weights), np.ones(400), values, maps) == (150, StopReason.TOL)
+    assert stops_at(MapSettled(maps.weights, every=25), np.ones(400), values, maps) == (
+        150,
+        StopReason.TOL,
+    )
 
 
 def test_the_parameters_count():
@@ -167,12 +173,12 @@ def test_the_parameters_count():
     constant, falling = np.full(400, 5.0), 10.0 - 0.01 * np.minimum(iterations, 170)
     every = MapSettled(maps.weights, every=10)
     assert stops_at(every, rising, constant, maps) == (120, StopReason.TOL)
-    loose = MapSettled(maps.weights, tol=1e-2)
+    loose = MapSettled(maps.weights, every=25, tol=1e-2)
     assert stops_at(loose, rising, falling, maps) == (150, StopReason.TOL)
     # Of what is above 8.25, the fall from 125 to 150 is half.
-    floored = MapSettled(maps.weights, tol=1e-2, floor=8.25)
+    floored = MapSettled(maps.weights, every=25, tol=1e-2, floor=8.25)
     assert stops_at(floored, rising, falling, maps) == (200, StopReason.TOL)
-    patient = MapSettled(maps.weights, growth=100.0)
+    patient = MapSettled(maps.weights, every=25, growth=100.0)
     assert stops_at(patient, rising, constant, maps) == (75, StopReason.TOL)
 
 
@@ -183,7 +189,7 @@ def test_a_gradient_of_zero_stops_at_once():
 
 def test_each_stage_begins_anew():
     maps = Improving()
-    rule = MapSettled(maps.weights)
+    rule = MapSettled(maps.weights, every=25)
     for _ in range(2):
         stopped = stops_at(rule, np.ones(100), np.ones(100), maps)
         assert stopped == (75, StopReason.TOL)
@@ -192,7 +198,7 @@ def test_each_stage_begins_anew():
 def test_nothing_is_measured_before_it_may_decide(monkeypatch):
     """Neither in stages of fewer than 75 iterations nor while the objective falls."""
     maps, measured = Improving(), []
-    rule = MapSettled(maps.weights)
+    rule = MapSettled(maps.weights, every=25)
     real = MapSettled.neighbors_kept
     monkeypatch.setattr(
         MapSettled, "neighbors_kept", lambda self, X: measured.append(1) or real(self, X)
@@ -219,7 +225,7 @@ def test_it_serves_any_minimisation():
 
 
 def measured(maps, shares, reason):
-    rule = MapSettled(maps.weights)
+    rule = MapSettled(maps.weights, every=25)
     stops_at(rule, shares, np.linspace(9.0, 1.0, len(shares)), maps)
     rule.warn_if_unfinished(reason, stacklevel=1)
 
@@ -259,7 +265,7 @@ def test_nothing_else_warns(shares, reason):
 def test_the_estimator_warns_where_fit_is_called(digits):
     X, _ = digits(700)
     with pytest.warns(NotConvergedWarning, match="max_iter stopped a map that is not fin") as found:
-        ck.TSNE(random_state=0, init="random", direction=Momentum(rate=0.1), max_iter=80).fit(X)
+        ck.TSNE(random_state=0, init="random", direction=Momentum(rate=0.03), max_iter=60).fit(X)
     assert found[0].filename == __file__
 
 

@@ -7,7 +7,17 @@ from scipy.sparse import csr_matrix
 import closeknit as ck
 from closeknit import _core
 from closeknit.linalg import ApproximateCholesky, take_entries
-from closeknit.minimize import SpectralMomentum, Springs, minimize
+from closeknit.minimize import (
+    Momentum,
+    Schedule,
+    SpectralMomentum,
+    Springs,
+    Stage,
+    Stop,
+    StopReason,
+    minimize,
+    run_schedule,
+)
 
 
 def springs(n=60, seed=0, target=1.0):
@@ -320,3 +330,68 @@ def test_tsne_ends_at_least_as_low_as_by_momentum_and_keeps_more_neighbours():
         assert max(np.abs(m.embedding_).max() for m in maps) < 500.0
     assert kept["spectral-momentum"] > kept["momentum"]
     assert divergence["spectral-momentum"] < divergence["momentum"] + 0.02
+
+
+# The end of a stage
+
+
+class After(Stop):
+    """Stop after some iterations, for one reason or another."""
+
+    def __init__(self, n_iter, reason=StopReason.TOL):
+        self.n_iter, self.reason = n_iter, reason
+
+    def start(self):
+        seen = []
+        return lambda state: self.reason if len(seen) == self.n_iter else seen.append(1)
+
+
+def run(direction, stop, max_iter=1000, lams=(1.0,)):
+    problem = springs()
+    stages = tuple(Stage(lam, max_iter) for lam in lams)
+    return run_schedule(
+        Schedule(stages), lambda lam: problem, np.zeros((60, 2)), direction, stop=stop
+    )
+
+
+@pytest.mark.parametrize(
+    ("direction", "reason", "max_iter", "ended"),
+    [
+        (SpectralMomentum(), StopReason.TOL, 1000, (50, StopReason.TOL)),
+        (SpectralMomentum(), StopReason.TOL, 40, (40, StopReason.TOL)),  # it had converged
+        (SpectralMomentum(), StopReason.TOL, 20, (20, StopReason.MAX_ITER)),
+        (SpectralMomentum(), StopReason.GRADIENT_TOL, 1000, (30, StopReason.GRADIENT_TOL)),
+        (Momentum(rate=0.05), StopReason.TOL, 1000, (30, StopReason.TOL)),
+    ],
+)
+def test_twenty_iterations_after_convergence(direction, reason, max_iter, ended):
+    result = run(direction, After(30, reason), max_iter).results[0]
+    assert (result.n_iter, result.stopped_because) == ended
+
+
+def test_every_stage_begins_with_all_its_momentum(monkeypatch):
+    kept = []
+    real = _core.momentum_step
+    monkeypatch.setattr(
+        _core, "momentum_step", lambda rule, *given: kept.append(rule[1]) or real(rule, *given)
+    )
+    run(SpectralMomentum(), After(30), lams=(0.5, 1.0))
+    assert kept == 2 * (30 * [0.9] + 20 * [0.5])
+
+
+def test_what_swings_comes_to_rest():
+    """Stiff springs at a rate that is too high for all the momentum, but not for half of it."""
+    problem = springs(target=30.0)
+    direction = SpectralMomentum(rate=0.03, n_neighbors=None, max_step=1e9)
+
+    def distance(n_iter, stop):
+        path = run_schedule(
+            Schedule((Stage(None, n_iter),)),
+            lambda lam: problem,
+            np.zeros((60, 2)),
+            direction,
+            stop=stop,
+        )
+        return np.linalg.norm(path.results[0].X - problem.solution())
+
+    assert distance(50, After(30)) < 0.5 * distance(50, After(1000))

@@ -279,8 +279,8 @@ class TElasticEmbedding(_Elastic):
     tol : "auto" or float, default="auto"
         When a stage has converged. A number is the relative decrease of the objective per iteration
         below which it has; ``"auto"`` is 1e-6 where there is a line search. With momentum, plain or
-        spectral, ``"auto"`` asks for a finished map: over 50 iterations the share of neighbours
-        that it keeps has grown by no more than 0.3 % of itself, and over the last 25 the objective
+        spectral, ``"auto"`` asks for a finished map: over 40 iterations the share of neighbours
+        that it keeps has grown by no more than 0.4 % of itself, and over the last 20 the objective
         has changed by no more than 4e-5 (momentum) or 1e-4 (spectral momentum) of itself per
         iteration; see :class:`~closeknit.embeddings.MapSettled`.
     time_limit : float or None, default=None

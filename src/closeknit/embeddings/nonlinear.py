@@ -37,8 +37,10 @@ from closeknit.repulsion import ExactRepulsion, GridRepulsion, Repulsion
 MAX_POINTS_EXACT = 5000
 #: Points beyond which maps are so wide that the grid takes most of the time and memory.
 _MANY_POINTS = 200_000
-#: How much more of the divergence than of a whole objective may still be lost per iteration.
-_DIVERGENCE = 12.0
+#: What a finished map may still lose per iteration, over the direction's own tolerance: of its
+#: divergence, or of an objective without a floor; with sums on a grid, or exact ones, where points
+#: are few, take little time, and have small divergences.
+_DIVERGENCE, _OBJECTIVE = (20.0, 1.8), (1.0, 0.15)
 #: Standard deviation below which the grid could not resolve a start.
 _MIN_SPREAD = 0.01
 
@@ -278,11 +280,9 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         if not isinstance(self.tol, str):
             stop = Convergence(self.tol, patience=direction.patience)
         elif not direction.monotone:
-            # Maps of few points take little time, and their divergences are small.
-            strictness = 0.15 if objective.repulsion.is_exact else 1.0
             floor = getattr(objective, "entropy", 0.0)
-            tol = strictness * direction.default_tol * (_DIVERGENCE if floor else 1.0)
-            stop = MapSettled(objective.weights, tol, floor=floor)
+            loss = (_DIVERGENCE if floor else _OBJECTIVE)[objective.repulsion.is_exact]
+            stop = MapSettled(objective.weights, loss * direction.default_tol, floor=floor)
         return Training(objective, direction, self._make_schedule(objective, direction), stop)
 
     def _kept_affinities(self) -> Any:

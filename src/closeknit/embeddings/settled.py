@@ -46,8 +46,8 @@ class MapSettled(Stop):
     weights : csr_matrix of shape (n_samples, n_samples)
         The graph; the neighbours of a point are those of its largest weights.
     tol : float, default=1e-4
-    growth : float, default=0.003
-    every : int, default=25
+    growth : float, default=0.004
+    every : int, default=20
     floor : float, default=0.0
         What the objective cannot fall below: the entropy of P where it is a cross entropy, so that
         `tol` speaks of the divergence.
@@ -64,8 +64,8 @@ class MapSettled(Stop):
 
     weights: csr_matrix
     tol: float = 1e-4
-    growth: float = 0.003
-    every: int = 25
+    growth: float = 0.004
+    every: int = 20
     floor: float = 0.0
     #: The last maps of the stage that count.
     _looks: deque[_Look] = field(

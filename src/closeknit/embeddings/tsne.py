@@ -78,11 +78,12 @@ class TSNE(NormalizedEmbedding):
     tol : "auto" or float, default="auto"
         When a stage has converged. A number is the relative decrease of the objective per iteration
         below which it has; ``"auto"`` is 1e-6 where there is a line search. With momentum, plain or
-        spectral, ``"auto"`` asks for a finished map: over 50 iterations the share of neighbours
-        that it keeps has grown by no more than 0.3 % of itself, and over the last 25 the divergence
-        has changed by no more than 2.4e-4 (momentum) or 6e-4 (spectral momentum) of itself per
-        iteration, or 0.15 of that where all pairs are summed; see
-        :class:`~closeknit.embeddings.MapSettled`.
+        spectral, ``"auto"`` asks for a finished map: over 40 iterations the share of neighbours
+        that it keeps has grown by no more than 0.4 % of itself, and over the last 20 the divergence
+        has changed by no more than 8e-4 (momentum) or 2e-3 (spectral momentum) of itself per
+        iteration, or 0.09 of that where all pairs are summed; see
+        :class:`~closeknit.embeddings.MapSettled`. Spectral momentum ends with 20 iterations of less
+        momentum, in which what swings comes to rest.
     time_limit : float or None, default=None
         Seconds of minimisation, over all stages, after which the best embedding so far is returned.
     callback : callable or None, default=None

@@ -74,6 +74,10 @@ class Descent(Generic[P]):
     def observe(self, value: float) -> None:
         """Take the objective after a step that was chosen without it."""
 
+    def come_to_rest(self) -> int:
+        """Prepare for the end of a stage that has converged; return its iterations."""
+        return 0
+
     def follow(self, problem: P) -> None:
         """Go on with the same problem at another λ: what depends on E⁺ only is kept."""
         self.problem = problem

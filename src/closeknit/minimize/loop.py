@@ -198,9 +198,16 @@ class _Run:
         natural = self.direction.natural_step
         search, converged = self.step.start(natural), (stage.stop or self.stop).start()
         state = self._accept(sample)
-        while (reason := converged(state)) is None:
+        end: int | None = None  # of the iterations after convergence
+        while True:
+            if end is None and (reason := converged(state)) is not None:
+                if reason is not StopReason.TOL or self.descent is None:
+                    return reason
+                end = self.iterations + self.descent.come_to_rest()
+            if end is not None and self.iterations >= end:
+                return StopReason.TOL
             if len(self.records) > stage.max_iter:
-                return StopReason.MAX_ITER
+                return StopReason.MAX_ITER if end is None else StopReason.TOL
             if self.time_limit is not None and state.seconds >= self.time_limit:
                 return StopReason.TIME_LIMIT
             if self.descent is None:  # only now: it may have to factorise
@@ -225,7 +232,6 @@ class _Run:
                 self.descent.observe(state.value)
             if self.callback is not None and self.callback(state):
                 return StopReason.CALLBACK
-        return reason
 
     def _accept(self, sample: Sample) -> State:
         """Record an iterate; all of it or, at an interrupt, nothing."""

@@ -52,6 +52,8 @@ class MomentumRule(Direction[AttractiveProblem]):
     preferred_step: ClassVar[Step] = FixedStep()
     monotone: ClassVar[bool] = False
     patience: ClassVar[int] = 20
+    #: Share of the velocity that is kept after convergence, and for how many iterations.
+    rest: ClassVar[tuple[float, int]] = (0.0, 0)
     follows_map: ClassVar[bool] = False  # whether max_step may be "auto"
 
     def __post_init__(self) -> None:
@@ -72,6 +74,7 @@ class MomentumDescent(Descent[AttractiveProblem]):
         self.rate, step = self.rule.rate, self.rule.max_step
         self.max_step = _SHORT if isinstance(step, str) else step
         self.iteration = 0
+        self._resting = False
         self._velocity = np.zeros(X.shape)
         self._gains = np.ones(len(X)) if self.rule.gains else None
         self._values: list[float] = []  # at the current λ
@@ -80,6 +83,8 @@ class MomentumDescent(Descent[AttractiveProblem]):
         """Update the velocity, which need not go downhill."""
         rule = self.rule
         keep = rule.early_momentum if self.iteration < rule.early else rule.momentum
+        if self._resting:
+            keep = min(keep, rule.rest[0])
         self.iteration += 1
         _core.momentum_step(
             (self.rate, keep, self.max_step),
@@ -113,9 +118,14 @@ class MomentumDescent(Descent[AttractiveProblem]):
             self._gains[:] = 1.0
         return moved
 
+    def come_to_rest(self) -> int:
+        """Go on with less momentum, so that what swings comes to rest where it belongs."""
+        self._resting = True
+        return self.rule.rest[1]
+
     def follow(self, problem: AttractiveProblem) -> None:
         """Keep the velocity from λ to λ."""
-        self.problem = problem
+        self.problem, self._resting = problem, False
         self._values.clear()
 
 
@@ -352,6 +362,7 @@ class SpectralMomentum(MomentumRule, name="spectral-momentum"):
     follows_map: ClassVar[bool] = True
     #: What a gain grows by, and how far: points that swing are slowed, others hardly sped up.
     gain: ClassVar[tuple[float, float]] = (0.05, 1.5)
+    rest: ClassVar[tuple[float, int]] = (0.5, 20)
     descent: ClassVar[type[_SpectralMomentumDescent]] = _SpectralMomentumDescent
     default_tol: ClassVar[float] = 1e-4
     exaggeration: ClassVar[tuple[tuple[float, int], ...]] = (
