@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from closeknit import _core
 from closeknit._arrays import Array, Flags, Integers, Singles
 from closeknit._threads import run_chunks, single_threaded_blas
 from closeknit.neighbors._sketch import rounding_margin
-from closeknit.neighbors.candidates import candidate_distances
-from closeknit.neighbors.points import Data, Found
+from closeknit.neighbors.points import Data, Found, as_rows
 
 #: Below this many dimensions our own kernel of sketches serves as well.
 FEWEST_FEATURES = 512
@@ -96,13 +96,11 @@ def _candidates(values: Singles, n_neighbors: int, exclude_self: bool, n_threads
 
 
 def _distances_of_pairs(points: Data, rows: Integers, columns: Integers, n_threads: int) -> Array:
-    """Squared distances of pairs whose rows ascend."""
-    starts = np.searchsorted(rows, np.arange(len(points)))
-    place = np.arange(len(rows)) - starts[rows]
-    candidates = np.full((len(points), int(place.max()) + 1), -1, dtype=np.int32)
-    candidates[rows, place] = columns
-    found = candidate_distances(points, points, candidates, n_threads=n_threads)
-    return np.asarray(found[rows, place])
+    """Squared distances of pairs whose rows ascend, and the columns of each row."""
+    starts = np.searchsorted(rows, np.arange(len(points) + 1))
+    out = np.empty(len(rows))
+    _core.pair_distances(as_rows(points), starts, columns.astype(np.int32), out, n_threads)
+    return out
 
 
 def _first_of_rows(
