@@ -19,6 +19,7 @@ _SAFE = (
     2.0**60,
 )  # bounds of squared norms within which float32 neither over- nor underflows
 _ROWS, _FEATURES = 256, 1024  # of a product; over few features float32 rounds little
+_FEWEST_ROWS, _PRODUCTS = 16, 2**33  # of a chunk: about a tenth of a second, after which it may end
 
 
 def nearest_by_products(
@@ -49,10 +50,10 @@ def nearest_by_products(
     >>> nearest_by_products(X, 1, exclude_self=True, n_threads=1)[0].ravel()
     array([1, 0, 1], dtype=int32)
     """
-    values = (points - points.mean(axis=0, dtype=np.float64).astype(points.dtype)).astype(
-        np.float32, copy=False
-    )
-    largest = float(np.abs(values).max()) ** 2 * points.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):  # then float32 does not suit them
+        center = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+        values = (points - center).astype(np.float32, copy=False)
+        largest = float(np.abs(values).max()) ** 2 * points.shape[1]
     if not _SAFE[0] < largest < _SAFE[1]:
         return None
     near = _candidates(values, n_neighbors, exclude_self, n_threads)
@@ -65,9 +66,23 @@ def nearest_by_products(
 
 
 def _candidates(values: Singles, n_neighbors: int, exclude_self: bool, n_threads: int) -> Flags:
-    """Mark each point's nearest, and all that rounding may have kept from being among them."""
+    """Mark each point's nearest, and all that rounding may have kept from being among them.
+
+    Notes
+    -----
+    Estimates are |x|² + |y|² − 2⟨x, y⟩. With u = 2⁻²⁴, a product of m features in float32 is off by
+    m u |x||y| at most in whichever order BLAS adds [1]_, which makes 2m u (|x|² + |y|²) of an
+    estimate; rounding the values to float32 before makes 4u (|x|² + |y|²). Both, and what is left
+    to double precision, are less than E = 2 `rounding_margin` (|x|² + |y|²). The estimate of a
+    neighbour may be E too large, and the k-th smallest one E too small: all within 2E are marked.
+
+    References
+    ----------
+    .. [1] Higham, Accuracy and Stability of Numerical Algorithms, 2002, §3.1.
+    """
     n_points, n_features = values.shape
-    parts = [slice(i, min(i + _ROWS, n_points)) for i in range(0, n_points, _ROWS)]
+    size = min(_ROWS, max(_FEWEST_ROWS, _PRODUCTS // (n_points * n_features)))
+    parts = [slice(i, min(i + size, n_points)) for i in range(0, n_points, size)]
     margin = rounding_margin(min(n_features, _FEATURES))
     products = np.zeros((n_points, n_points))
     near = np.empty((n_points, n_points), dtype=bool)
