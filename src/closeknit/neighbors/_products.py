@@ -6,7 +6,7 @@ import numpy as np
 
 from closeknit import _core
 from closeknit._arrays import Array, Flags, Integers, Singles
-from closeknit._threads import run_chunks, single_threaded_blas
+from closeknit._threads import chunks, run_chunks, single_threaded_blas
 from closeknit.neighbors._sketch import rounding_margin
 from closeknit.neighbors.points import Data, Found, as_rows
 
@@ -50,10 +50,8 @@ def nearest_by_products(
     >>> nearest_by_products(X, 1, exclude_self=True, n_threads=1)[0].ravel()
     array([1, 0, 1], dtype=int32)
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # then float32 does not suit them
-        center = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
-        values = (points - center).astype(np.float32, copy=False)
-        largest = float(np.abs(values).max()) ** 2 * points.shape[1]
+    values = _centered(points)
+    largest = float(max(values.max(), -values.min())) ** 2 * points.shape[1]
     if not _SAFE[0] < largest < _SAFE[1]:
         return None
     near = _candidates(values, n_neighbors, exclude_self, n_threads)
@@ -63,6 +61,16 @@ def nearest_by_products(
     twice = rows != columns
     both = np.concatenate([rows, columns[twice]]), np.concatenate([columns, rows[twice]])
     return _first_of_rows(*both, np.concatenate([found, found[twice]]), n_neighbors)
+
+
+def _centered(points: Data) -> Singles:
+    """Subtract the mean, rounded to float32; what is too large for it becomes infinite."""
+    center = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+    values = np.empty(points.shape, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        for rows in chunks(len(points), 32 * points.shape[1]):
+            values[rows] = points[rows] - center
+    return values
 
 
 def _candidates(values: Singles, n_neighbors: int, exclude_self: bool, n_threads: int) -> Flags:
