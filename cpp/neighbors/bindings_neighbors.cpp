@@ -217,6 +217,22 @@ void distances_to_candidates(const CheckedRows& queries, const CheckedRows& poin
                       work.pool);
 }
 
+void distances_of_pairs(const CheckedRows& rows, Vector<const std::int64_t> starts,
+                        Vector<const std::int32_t> columns, Vector<double> out, int n_jobs) {
+  const std::int64_t n = rows.view().n_rows, n_pairs = length(columns);
+  require(!rows.view().indptr, "rows must be dense");
+  require(length(starts) == n + 1 && are_offsets(starts.data(), n + 1, n_pairs) &&
+              has_shape(out, n_pairs),
+          "starts must be offsets into columns and out, one more than rows");
+  require(are_between(columns.data(), n_pairs, 0, n), "a column is out of range");
+  for (std::int64_t i = 0; i < n; ++i)
+    require(
+        std::is_sorted(columns.data() + starts.data()[i], columns.data() + starts.data()[i + 1]),
+        "the columns of each row must ascend");
+  Work work(n_jobs);
+  pair_distances(rows.view(), starts.data(), columns.data(), out.data(), work.pool);
+}
+
 void project_onto(const CheckedRows& rows, Vector<const double> center, Matrix<const double> basis,
                   Matrix<double> out, Vector<double> sq_norms, int n_jobs) {
   const std::int64_t n = rows.view().n_rows, d = rows.view().n_features, k = length(basis, 1);
@@ -267,6 +283,8 @@ void bind_neighbors(nb::module_& m) {
   bind_search(m);
   m.def("candidate_distances", &distances_to_candidates, "queries"_a, "points"_a,
         "sq_offsets"_a.none(), "candidates"_a, output("out"), "n_jobs"_a);
+  m.def("pair_distances", &distances_of_pairs, "rows"_a, "starts"_a, "columns"_a, output("out"),
+        "n_jobs"_a);
   m.def("project", &project_onto, "rows"_a, "center"_a, "basis"_a, output("out"),
         output("sq_norms"), "n_jobs"_a);
 }

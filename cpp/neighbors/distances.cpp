@@ -6,6 +6,7 @@
 #include "common/dispatch.h"
 #include "common/threads.h"
 #include "neighbors/kernels_distances.h"
+#include "neighbors/kernels_pairs.h"
 #include "neighbors/tiles.h"
 
 namespace closeknit {
@@ -34,6 +35,15 @@ void candidate_distances(const Rows& queries, const Rows& points, const double* 
   const auto rows = CK_DISPATCH(candidate_distances_of_rows);
   parallel_chunks(pool, queries.n_rows, ROWS_PER_TASK, [&](std::int64_t begin, std::int64_t end) {
     rows(queries, points, sq_offsets, candidates, n_candidates, begin, end, out);
+  });
+}
+
+void pair_distances(const Rows& rows, const std::int64_t* starts, const std::int32_t* columns,
+                    double* out, ThreadPool& pool) {
+  const auto kernel = CK_DISPATCH(pair_distances_of_tile);
+  const std::int64_t n_tiles = (rows.n_rows + PAIR_TILE - 1) / PAIR_TILE;
+  pool.run(n_tiles * n_tiles, [&](std::int64_t tile) {
+    kernel(rows, starts, columns, tile / n_tiles, tile % n_tiles, out, pool.checkpoint());
   });
 }
 

@@ -46,6 +46,28 @@ inline void prefetch(const DenseRows<T>& rows, std::int64_t i) {
 #endif
 }
 
+// Adds the squares of n gaps, a multiple of N_SUMS, to the four vectors of sums.
+template <class T>
+CK_INLINE void add_sq_gaps(const T* x, const T* y, std::int64_t n, Doubles* sums) {
+  for (std::int64_t k = 0; k < n; k += N_SUMS) {
+    for (int v = 0; v < 4; ++v) {
+      const Doubles gap = load_doubles(x + k + 4 * v) - load_doubles(y + k + 4 * v);
+      sums[v] += gap * gap;
+    }
+  }
+}
+
+// All of the sums, and what is left of two rows of n values.
+template <class T>
+inline double total_with_rest(const Doubles* sums, const T* x, const T* y, std::int64_t n) {
+  double sum = total(sums);
+  for (std::int64_t k = n - n % N_SUMS; k < n; ++k) {
+    const double gap = static_cast<double>(x[k]) - static_cast<double>(y[k]);
+    sum += gap * gap;
+  }
+  return sum;
+}
+
 // Stops early, with infinity, once the sum is known to exceed `limit`.
 template <class T>
 inline double sq_distance(const DenseRows<T>& a, std::int64_t i, const DenseRows<T>& b,
@@ -55,21 +77,11 @@ inline double sq_distance(const DenseRows<T>& a, std::int64_t i, const DenseRows
   const T* y = b.row(j);
   const std::int64_t n = a.n_features, n_whole = n - n % N_SUMS;
   Doubles sums[4] = {};
-  for (std::int64_t k = 0; k < n_whole;) {
-    for (const std::int64_t stop = smaller(n_whole, k + STRETCH); k < stop; k += N_SUMS) {
-      for (int v = 0; v < 4; ++v) {
-        const Doubles gap = load_doubles(x + k + 4 * v) - load_doubles(y + k + 4 * v);
-        sums[v] += gap * gap;
-      }
-    }
-    if (k < n_whole && total(sums) > limit) return INFINITE;
+  for (std::int64_t k = 0; k < n_whole; k += STRETCH) {
+    add_sq_gaps(x + k, y + k, smaller(STRETCH, n_whole - k), sums);
+    if (k + STRETCH < n_whole && total(sums) > limit) return INFINITE;
   }
-  double sum = total(sums);
-  for (std::int64_t k = n_whole; k < n; ++k) {
-    const double gap = static_cast<double>(x[k]) - static_cast<double>(y[k]);
-    sum += gap * gap;
-  }
-  return sum;
+  return total_with_rest(sums, x, y, n);
 }
 
 template <class T>

@@ -318,6 +318,20 @@ CALLS = {
         },
         ranges={"candidates": [N, 2**62]},
     ),
+    "pair_distances": call(
+        lambda: {
+            "rows": _core.Rows(points()),
+            "starts": np.array([0, 2, 3, 3, 3, 4, 4]),
+            "columns": np.array([1, 4, 0, 5], dtype=np.int32),
+            "out": np.empty(4),
+            "n_jobs": 1,
+        },
+        numbers={
+            "rows": [_core.Rows(points()[:3]), _core.Rows(**sparse_rows(points()))],
+            "columns": [np.array([4, 1, 0, 5], dtype=np.int32)],
+        },
+        ranges={"starts": [-1, 5], "columns": [-1, N]},
+    ),
     "project": call(
         lambda: {
             "rows": _core.Rows(points()),

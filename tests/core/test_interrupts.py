@@ -112,7 +112,19 @@ def sum_all_pairs(n_jobs):
     return run, lambda: bool(np.isnan(value).any())
 
 
-CALLS = [place, search_sparse, solve_in_one_run, sum_all_pairs]
+def measure_pairs(n_jobs):
+    """One tile of long rows."""
+    n, n_features = 256, 65_536
+    columns, starts = np.tile(np.arange(n, dtype=np.int32), n), n * np.arange(n + 1)
+    rows, out = _core.Rows(rng().random((n, n_features))), np.full(n * n, np.nan)
+
+    def run():
+        _core.pair_distances(rows, starts, columns, out, n_jobs)
+
+    return run, lambda: bool(np.isnan(out).any())
+
+
+CALLS = [measure_pairs, place, search_sparse, solve_in_one_run, sum_all_pairs]
 
 
 @pytest.fixture

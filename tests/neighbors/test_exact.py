@@ -142,6 +142,12 @@ def test_outliers_do_not_take_the_digits_of_the_others(rng):
     assert len(searched._engine.points) == 1999
 
 
+def test_points_apart_need_no_medians_to_know_that_none_is_an_outlier(rng, monkeypatch):
+    monkeypatch.setattr(np, "median", None)
+    for n in (2, 3, 700, 701):
+        ExactIndex(algorithm="sketch").fit(rng.normal(size=(n, 20)))
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "inner_product", "sqeuclidean"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from closeknit import _core
 from closeknit._arrays import Array, Flags, Integers, Singles
-from closeknit._threads import run_chunks, single_threaded_blas
+from closeknit._threads import chunks, run_chunks, single_threaded_blas
 from closeknit.neighbors._sketch import rounding_margin
-from closeknit.neighbors.candidates import candidate_distances
-from closeknit.neighbors.points import Data, Found
+from closeknit.neighbors.points import Data, Found, as_rows
 
 #: Below this many dimensions our own kernel of sketches serves as well.
 FEWEST_FEATURES = 512
@@ -19,6 +19,7 @@ _SAFE = (
     2.0**60,
 )  # bounds of squared norms within which float32 neither over- nor underflows
 _ROWS, _FEATURES = 256, 1024  # of a product; over few features float32 rounds little
+_FEWEST_ROWS, _PRODUCTS = 16, 2**33  # of a chunk: about a tenth of a second, after which it may end
 
 
 def nearest_by_products(
@@ -49,10 +50,8 @@ def nearest_by_products(
     >>> nearest_by_products(X, 1, exclude_self=True, n_threads=1)[0].ravel()
     array([1, 0, 1], dtype=int32)
     """
-    values = (points - points.mean(axis=0, dtype=np.float64).astype(points.dtype)).astype(
-        np.float32, copy=False
-    )
-    largest = float(np.abs(values).max()) ** 2 * points.shape[1]
+    values = _centered(points)
+    largest = float(max(values.max(), -values.min())) ** 2 * points.shape[1]
     if not _SAFE[0] < largest < _SAFE[1]:
         return None
     near = _candidates(values, n_neighbors, exclude_self, n_threads)
@@ -64,10 +63,34 @@ def nearest_by_products(
     return _first_of_rows(*both, np.concatenate([found, found[twice]]), n_neighbors)
 
 
+def _centered(points: Data) -> Singles:
+    """Subtract the mean, rounded to float32; what is too large for it becomes infinite."""
+    center = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+    values = np.empty(points.shape, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        for rows in chunks(len(points), 32 * points.shape[1]):
+            values[rows] = points[rows] - center
+    return values
+
+
 def _candidates(values: Singles, n_neighbors: int, exclude_self: bool, n_threads: int) -> Flags:
-    """Mark each point's nearest, and all that rounding may have kept from being among them."""
+    """Mark each point's nearest, and all that rounding may have kept from being among them.
+
+    Notes
+    -----
+    Estimates are |x|² + |y|² − 2⟨x, y⟩. With u = 2⁻²⁴, a product of m features in float32 is off by
+    m u |x||y| at most in whichever order BLAS adds [1]_, which makes 2m u (|x|² + |y|²) of an
+    estimate; rounding the values to float32 before makes 4u (|x|² + |y|²). Both, and what is left
+    to double precision, are less than E = 2 `rounding_margin` (|x|² + |y|²). The estimate of a
+    neighbour may be E too large, and the k-th smallest one E too small: all within 2E are marked.
+
+    References
+    ----------
+    .. [1] Higham, Accuracy and Stability of Numerical Algorithms, 2002, §3.1.
+    """
     n_points, n_features = values.shape
-    parts = [slice(i, min(i + _ROWS, n_points)) for i in range(0, n_points, _ROWS)]
+    size = min(_ROWS, max(_FEWEST_ROWS, _PRODUCTS // (n_points * n_features)))
+    parts = [slice(i, min(i + size, n_points)) for i in range(0, n_points, size)]
     margin = rounding_margin(min(n_features, _FEATURES))
     products = np.zeros((n_points, n_points))
     near = np.empty((n_points, n_points), dtype=bool)
@@ -96,13 +119,11 @@ def _candidates(values: Singles, n_neighbors: int, exclude_self: bool, n_threads
 
 
 def _distances_of_pairs(points: Data, rows: Integers, columns: Integers, n_threads: int) -> Array:
-    """Squared distances of pairs whose rows ascend."""
-    starts = np.searchsorted(rows, np.arange(len(points)))
-    place = np.arange(len(rows)) - starts[rows]
-    candidates = np.full((len(points), int(place.max()) + 1), -1, dtype=np.int32)
-    candidates[rows, place] = columns
-    found = candidate_distances(points, points, candidates, n_threads=n_threads)
-    return np.asarray(found[rows, place])
+    """Squared distances of pairs whose rows ascend, and the columns of each row."""
+    starts = np.searchsorted(rows, np.arange(len(points) + 1))
+    out = np.empty(len(rows))
+    _core.pair_distances(as_rows(points), starts, columns.astype(np.int32), out, n_threads)
+    return out
 
 
 def _first_of_rows(
