@@ -135,7 +135,7 @@ class Cluster(AffinityCommand, DataCommand):
                 )
             del keywords["metric"]
             return MeanShift(self.single_perplexity("mean shift"), **keywords)
-        assert self.clusters is not None  # check_n_clusters has seen to it
+        assert self.clusters is not None  # check_n_clusters has made sure of it
         affinity = "precomputed" if given else EntropicAffinities(self.perplexities, **keywords)
         return SpectralClustering(
             self.clusters,

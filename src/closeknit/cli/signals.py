@@ -1,9 +1,9 @@
 """Ctrl-C and SIGTERM: exceptions while a command can report them, else the system's default.
 
-Python raises KeyboardInterrupt wherever a signal finds it. Some places are bad ones. When the
-command is over and only the interpreter is still at work, nobody catches it, and the user sees a
-traceback. In an import it leaves half a module, and what imports it may go on without: the signal
-is lost. And in a destructor Python itself drops it.
+Python raises KeyboardInterrupt wherever it is when a signal arrives, and some places are bad ones.
+When the command is over and only the interpreter is still running, nothing catches it, and the user
+sees a traceback. In an import it leaves half a module, and the code that imports it may continue
+without it: the signal is lost. In a destructor Python itself drops it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class _State:
     main : int
         The thread that handles signals.
     heeded : bool
-        Whether signals are raised as exceptions, because somebody is there to report them.
+        Whether signals are raised as exceptions, because code that reports them is running.
     put_off : float or None
         When a signal first came during an import that has not ended yet.
     again : bool
         Whether the next signal is one that was sent again.
     held : bool
-        Whether signals wait, because nobody knows yet what has just been made and must be ended.
+        Whether signals wait, because a process has just been started and is not on record yet.
     """
 
     main = _thread.get_ident()

@@ -34,8 +34,9 @@ _BATCH = 2**16
 class OnCluster(_Base):
     """Parameters of a run on a cluster, and what is the same in all embeddings.
 
-    It goes before the embedding of one machine, and is none itself: a dataclass takes each field
-    from the first base that has it, and would take defaults that the embedding has changed.
+    A base to be named before the embedding of one machine. It is not derived from one: a dataclass
+    takes each field from the first base that has it, and would take defaults that the embedding has
+    changed.
     """
 
     target_recall: float = 0.99
