@@ -213,7 +213,9 @@ class Embed(AffinityCommand, DataCommand):
             from closeknit.graphs import symmetrize
 
             # The rows of SNE are distributions; the other models take one for all pairs.
-            return (X if self.method is Method.sne else symmetrize(X)), True
+            if self.method is not Method.sne:
+                X = symmetrize(X, n_jobs=self.n_jobs)
+            return X, True
         if self.on_cluster:
             return X, False
         work = {Method.tsne: "graph", Method.eigenmaps: "eigenvectors"}.get(self.method, "spectral")
