@@ -74,11 +74,11 @@ def reporting_errors(run: Callable[[], Any]) -> None:
     """
     try:
         try:
-            signals.state.heeded = True
+            signals.state.raises = True
             run()
             sys.stdout.flush()  # a full disk or a closed pipe shows here, not when Python is gone
         finally:
-            signals.state.heeded = False
+            signals.state.raises = False
     except CommandError as error:
         _exit(str(error), error.exit_code)
     except BaseException as error:
