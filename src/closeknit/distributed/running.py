@@ -123,7 +123,7 @@ class Nonlinear(OnCluster, _NonlinearBase):
         self
             Ctrl-C and `time_limit` keep the best embedding so far.
         """
-        self._state = State()
+        self._state = Checkpoint()
         with listening(self._write_state):
             return super().fit(X)
 
@@ -131,7 +131,7 @@ class Nonlinear(OnCluster, _NonlinearBase):
         blocks = super()._validate(X)
         noted = blocks.cluster.folder.noted("state") if self.resume else None
         if noted is not None:
-            self._state = State(**noted)
+            self._state = Checkpoint(**noted)
         return blocks
 
     def _write_state(self, event: Event) -> None:
@@ -191,8 +191,8 @@ class Nonlinear(OnCluster, _NonlinearBase):
 
 
 @dataclass
-class State:
-    """How far a minimisation is: iterations, the stage it is in, and how many of its iterations."""
+class Checkpoint:
+    """How far a minimisation is: iterations, the current stage, and how many of its iterations."""
 
     iteration: int = 0
     stage: int = 0
@@ -203,7 +203,7 @@ class State:
         self._began: dict[int, int] = {}
 
     def seen(self, iteration: int, stage: int) -> dict[str, int]:
-        """Return the state after some iterations of the current run."""
+        """Return what a checkpoint after some iterations of the current run holds."""
         began = self._began.setdefault(stage, iteration)
         before, stages, in_stage = self._resumed
         done = iteration - began + (in_stage if stage == 0 else 0)
