@@ -20,8 +20,8 @@ INTRODUCTION = (
     "Made by `python docs/record.py`. Seconds include the start of Python, and depend on what\n"
     "else the machine is doing.\n"
     "\n"
-    "Commands end with 0 when they have done what was asked for, 1 when something stood in\n"
-    "the way, 2 when they were called wrongly, 130 after Ctrl-C and 143 after SIGTERM; all\n"
+    "Commands end with 0 when they have done what was asked for, 1 when that was not\n"
+    "possible, 2 when they were called wrongly, 130 after Ctrl-C and 143 after SIGTERM; all\n"
     "but 0 with one line on stderr. `explore` ends with 0 after Ctrl-C once its page is\n"
     "there, and `embed` and `demo` write the map so far before they end with 130.\n"
 )

@@ -1,4 +1,4 @@
-// Threads and memory around the kernels of kernels_pairs.h.
+// Threads and memory around the kernels of kernels_all_pairs.h.
 #include "repulsion/all_pairs.h"
 
 #include <algorithm>

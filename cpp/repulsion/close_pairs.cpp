@@ -1,4 +1,4 @@
-// Sorting and threads around the kernels of kernels_close.h.
+// Sorting and threads around the kernels of kernels_close_pairs.h.
 #include "repulsion/close_pairs.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The rows of pairs.h, once per instruction set.
+// The rows of all_pairs.h, once per instruction set.
 #pragma once
 
 #include "common/isa.h"

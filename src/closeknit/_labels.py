@@ -32,7 +32,7 @@ def _is_missing(label: Any) -> bool:
 
 
 def by_size(labels: NDArray[Any]) -> Integers:
-    """Renumber labels so that the largest cluster is 0; of equals the one that comes first.
+    """Renumber labels so that the largest cluster is 0; among equals the first comes first.
 
     Examples
     --------

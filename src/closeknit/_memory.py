@@ -1,8 +1,8 @@
 """Recycled memory for large arrays.
 
 The system hands out new memory page by page, empty and at the first touch. For arrays of tens of
-megabytes that takes as long as filling them, and on virtual machines several times as long. Who
-makes such arrays again and again keeps a :class:`Recycler` and works inside :func:`recycling`.
+megabytes that takes as long as filling them, and on virtual machines several times as long. Code
+that makes such arrays again and again keeps a :class:`Recycler` and runs inside :func:`recycling`.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     return min(int(n_jobs), most)
 
 
-@cache  # so that it is said once, however often the number of threads is asked for
+@cache  # so that the warning comes once, however often the number of threads is asked for
 def _warn_once(message: str) -> None:
     warnings.warn(message, CloseknitWarning, stacklevel=4)
 

@@ -95,9 +95,9 @@ def make_gaussian_mixture(
     X = np.empty((n_samples, n_features), dtype=kind)
     noises = noise * spreads / np.sqrt(n_features)
     with single_threaded_blas():  # so that the bits do not depend on the number of cores
-        flats = _random_flats(rng, n_clusters, n_intrinsic, n_features) * spreads[:, None, None]
+        planes = _random_planes(rng, n_clusters, n_intrinsic, n_features) * spreads[:, None, None]
         for part in chunks(n_samples, 8 * X.itemsize * n_features):
-            _fill(X[part], y[part], rng, centers, flats, noises)
+            _fill(X[part], y[part], rng, centers, planes, noises)
     return X, y
 
 
@@ -163,7 +163,7 @@ def _random_labels(
     return y
 
 
-def _random_flats(
+def _random_planes(
     rng: np.random.Generator, n_clusters: int, n_intrinsic: int, n_features: int
 ) -> Array:
     """Axes of each cluster, as (n_clusters, n_intrinsic, n_features); their squares sum to 1."""
@@ -178,17 +178,17 @@ def _fill(
     y: Integers,
     rng: np.random.Generator,
     centers: Array,
-    flats: Array,
+    planes: Array,
     noises: Array,
 ) -> None:
     """Draw the points of one chunk, cluster by cluster."""
     rng.standard_normal(dtype=X.dtype.type, out=X)
     X *= noises[y].astype(X.dtype)[:, None]
-    along = rng.standard_normal((len(X), flats.shape[1]), dtype=X.dtype.type)
+    along = rng.standard_normal((len(X), planes.shape[1]), dtype=X.dtype.type)
     order = np.argsort(y, kind="stable")
     ends = np.cumsum(np.bincount(y, minlength=len(centers)))
     for cluster, rows in enumerate(np.split(order, ends[:-1])):
-        X[rows] += along[rows] @ flats[cluster].astype(X.dtype) + centers[cluster].astype(X.dtype)
+        X[rows] += along[rows] @ planes[cluster].astype(X.dtype) + centers[cluster].astype(X.dtype)
 
 
 def _check_counts(**counts: Any) -> None:

@@ -107,14 +107,14 @@ def is_interrupted(place, **environment):
     assert (done.returncode, done.stderr) == (130, "closeknit: interrupted\n")
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows wakes nobody up")
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows wakes no waiting thread")
 def test_a_signal_that_had_to_wait_ends_what_waits():
     is_interrupted("read")
 
 
 @pytest.mark.parametrize("place", ["mkdtemp", "Popen", "readline", "rmtree"])
 def test_ctrl_c_leaves_no_worker_and_no_folder(tmp_path, place):
-    """At bad moments: when something has just been made that nobody knows, or is being ended."""
+    """At bad moments: when something has just been started or is being ended."""
     is_interrupted(place, TMPDIR=str(tmp_path))
     assert list(tmp_path.iterdir()) == []
     mark = str(tmp_path)

@@ -112,7 +112,7 @@ def test_close_pairs_are_those_of_all_pairs(kernel, d, weighted):
     st.integers(0, 2**16),
 )
 def test_any_map_and_any_radius(n, d, radius, offset, flat, seed):
-    """Cells that hold nobody or everybody, maps without extent along an axis, points on edges."""
+    """Cells that hold no point or all, maps without extent along an axis, points on edges."""
     rng = np.random.default_rng(seed)
     X = offset + np.round(10.0 * rng.random((n, d)), 1)
     if flat:

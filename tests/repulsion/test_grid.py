@@ -120,7 +120,7 @@ def test_points_too_far_from_the_origin_are_summed_exactly():
 
 
 def test_accuracy_holds_where_the_kernel_is_split():
-    """Beyond a hundred widths a Student kernel is summed in two parts, which nobody should see."""
+    """Beyond a hundred widths a Student kernel is summed in two parts, which must not show."""
     rng = np.random.default_rng(0)
     X = rng.random((2000, 2)) * 40.0
     one = GridRepulsion(1e-3).sums(X, STUDENT)

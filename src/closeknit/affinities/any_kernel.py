@@ -47,8 +47,8 @@ def solve_for_kernel(
     problem : RowProblem
     kernel : Kernel
     starts : ndarray of shape (n_samples,) or None
-        β to start from; None takes the Gaussian's times what it is off by on a few rows. Rows whose
-        start is outside their bounds start in the middle of these.
+        β to start from; None takes the Gaussian's, multiplied by the ratio found on a few rows.
+        Rows whose start is outside their bounds start in the middle of these.
     tol : float
     out : tuple of ndarray
         Affinities, β, σ, slopes, passes and status of the Gaussian's solution, which are replaced.
@@ -79,7 +79,7 @@ def solve_for_kernel(
 
 
 def distance_derivatives(kernel: Kernel, d: Array, betas: Array, slopes: Array) -> Array:
-    """∂β/∂d of each squared distance: H stays log K if β(d) yields to it.
+    """∂β/∂d of each squared distance: the one at which H stays log K.
 
     With ∂H/∂d_j = −p_j (log K_j − E[log K]) u_j / d_j. A distance of 0, where u_j / d_j may be
     infinite, gets 0: the gradient of a squared distance vanishes there.

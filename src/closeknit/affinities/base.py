@@ -150,7 +150,7 @@ class BaseAffinities(
 
     @property
     def _n_features_out(self) -> int:
-        """What scikit-learn names the columns of `transform` by."""
+        """The number of columns of `transform`, which scikit-learn names."""
         return int(self.affinities_.shape[1])
 
     def _fit_neighbors(self, X: Any, k: int, *, given: bool) -> tuple[Any, ...]:

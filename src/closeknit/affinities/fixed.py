@@ -73,7 +73,7 @@ class FixedAffinities(BaseAffinities):
             betas = 0.5 / sigmas**2
         affinities = np.empty(sq_distances.shape) if out is None else out
         threads = effective_n_jobs(self.n_jobs)
-        # With the entropy asked for, the pass also finds rows it cannot take and mends them.
+        # With the entropy asked for, the pass also finds rows it cannot take and repairs them.
         perplexities = np.empty(n)
         d = np.ascontiguousarray(sq_distances)
         _core.affinities_at(d, betas, indices is not None, affinities, perplexities, threads)

@@ -13,7 +13,7 @@ from closeknit.apps.trajectories import Recorder, Trajectories
 
 #: Points of the first generation, at least; each generation is four times as large as all before.
 FIRST, FACTOR = 1024, 4
-#: Points that ascend at a time: the numbers of their neighbours take some 10 to 100 MB.
+#: Points that ascend at a time: the indices of their neighbours take some 10 to 100 MB.
 BATCH = 16_384
 
 
@@ -28,11 +28,11 @@ class Ends:
     leaders : ndarray of int of shape (n_starts,)
         The point whose trajectory each followed, or -1.
     moving : ndarray of bool of shape (n_starts,)
-        Whether each was still on its way.
+        Whether each was still moving.
     n_iter : int
         Steps of the point that took the most.
     interrupted : bool, default=False
-        Whether that is because of Ctrl-C, and not of the number of steps.
+        Whether that is due to Ctrl-C rather than to the number of steps.
     """
 
     places: Array

@@ -23,7 +23,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line, the entry point of the ``closeknit`` script.
 
-    Signals are the system's affair afterwards: the process is expected to end.
+    Afterwards signals have the system's default effect: the process is expected to end.
     """
     try:
         from closeknit.cli.errors import reporting_errors, without_closed_streams

@@ -56,7 +56,7 @@ class Affinities(AffinityCommand, DataCommand):
             estimator = self._fit(table)
             report("writing")
             P = estimator.affinities_
-            write_graph(target, symmetrize(P) if self.symmetric else P)
+            write_graph(target, symmetrize(P, n_jobs=self.n_jobs) if self.symmetric else P)
             if self.sigmas is not None:
                 _write_sigmas(self.sigmas, estimator, table, shape)
         facts = [

@@ -71,7 +71,8 @@ class Cluster(AffinityCommand, DataCommand):
             if not given:
                 warn_if_large(self, table.X.shape, WORK[self.method], self.clusters or 0)
             report("starting")
-            estimator = self._make(given).fit(symmetrize(table.X) if given else table.X)
+            X = symmetrize(table.X, n_jobs=self.n_jobs) if given else table.X
+            estimator = self._make(given).fit(X)
             report("writing")
             labels = estimator.labels_.reshape(-1, 1)
             out.write_rows(target, labels, ["cluster"], table, self.path)
@@ -106,9 +107,10 @@ class Cluster(AffinityCommand, DataCommand):
 
         X, projection = table.X, ""
         if self.metric == "precomputed" or getattr(estimator, "affinity", "") == "precomputed":
-            X = LaplacianEigenmaps(affinity="precomputed", random_state=self.seed).fit_transform(
-                estimator.affinities_
+            eigenmaps = LaplacianEigenmaps(
+                affinity="precomputed", n_jobs=self.n_jobs, random_state=self.seed
             )
+            X = eigenmaps.fit_transform(estimator.affinities_)
             projection = ", by Laplacian eigenmaps"
         elif X.shape[1] > 2:
             method = TruncatedSVD if sparse.issparse(X) else PCA
@@ -135,7 +137,7 @@ class Cluster(AffinityCommand, DataCommand):
                 )
             del keywords["metric"]
             return MeanShift(self.single_perplexity("mean shift"), **keywords)
-        assert self.clusters is not None  # check_n_clusters has seen to it
+        assert self.clusters is not None  # check_n_clusters has made sure of it
         affinity = "precomputed" if given else EntropicAffinities(self.perplexities, **keywords)
         return SpectralClustering(
             self.clusters,

@@ -175,7 +175,7 @@ class Command:
 def function_of(command: type[Command]) -> Callable[..., None]:
     """The function that Typer wants: its parameters are the options, the command's own first.
 
-    Whatever goes wrong in it is one line and an exit code.
+    Every error in it becomes one line and an exit code.
 
     Parameters
     ----------

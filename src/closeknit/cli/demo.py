@@ -77,7 +77,7 @@ class Demo(PerplexityCommand):
         from closeknit.quality import knn_accuracy
 
         affinities = model.affinity_estimator_
-        accuracy = float(knn_accuracy(model.embedding_, digits))
+        accuracy = float(knn_accuracy(model.embedding_, digits, n_jobs=self.n_jobs))
         passes = float(affinities.evaluations_.mean())
         return [
             Fact("n_samples", "points", X.shape[0]),

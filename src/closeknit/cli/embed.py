@@ -21,7 +21,7 @@ from closeknit.progress import report
 if TYPE_CHECKING:
     from closeknit.io import Table
 
-#: Fields that mean something for a model that is fitted already; the others describe a fit.
+#: Fields that apply to a model that is fitted already; the others describe a fit.
 _PLACING = {"path", "output", "plot", "color", "model", "threads", "seed", "quiet", "json"}
 _READING = {"label", "ids", "key", "missing", "sep", "decimal", "encoding", "header"}
 _NOT_DISTRIBUTED = {"neighbors", "save_model"}
@@ -34,7 +34,7 @@ class Embed(AffinityCommand, DataCommand):
 
     Numeric columns are the data; the others are labels, kept beside the map.
 
-    Ctrl-C keeps the map as far as it has come.
+    Ctrl-C keeps the map so far.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class Embed(AffinityCommand, DataCommand):
         return super().read(least) if table is None else table
 
     def _refuse(self, useless: frozenset[str], why: str) -> None:
-        """Refuse options that were given but mean nothing."""
+        """Refuse options that were given but have no effect."""
         if useless:
             name = {"kind": "input"}.get(min(useless), min(useless)).replace("_", "-")
             raise UsageError(f"--{name} has no use here: {why}; leave it out")
@@ -213,7 +213,9 @@ class Embed(AffinityCommand, DataCommand):
             from closeknit.graphs import symmetrize
 
             # The rows of SNE are distributions; the other models take one for all pairs.
-            return (X if self.method is Method.sne else symmetrize(X)), True
+            if self.method is not Method.sne:
+                X = symmetrize(X, n_jobs=self.n_jobs)
+            return X, True
         if self.on_cluster:
             return X, False
         work = {Method.tsne: "graph", Method.eigenmaps: "eigenvectors"}.get(self.method, "spectral")

@@ -74,15 +74,15 @@ def reporting_errors(run: Callable[[], Any]) -> None:
     """
     try:
         try:
-            signals.state.heeded = True
+            signals.state.raises = True
             run()
             sys.stdout.flush()  # a full disk or a closed pipe shows here, not when Python is gone
         finally:
-            signals.state.heeded = False
+            signals.state.raises = False
     except CommandError as error:
         _exit(str(error), error.exit_code)
     except BaseException as error:
-        # First, because NumPy and others make errors of their own of an exception that is a signal.
+        # First, because NumPy and others turn a signal into errors of their own.
         cause = signals.signal_behind(error)
         if cause is not None:
             terminated = cause is signals.Terminated

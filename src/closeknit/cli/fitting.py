@@ -22,7 +22,7 @@ _REASONS = {
 }
 #: Points over which the share of kept neighbours is averaged.
 _SAMPLE = 1000
-#: New points that are placed together: enough to keep all cores busy between two looks at a bar.
+#: New points that are placed together: enough to keep all cores busy between two updates of a bar.
 _CHUNK = 2000
 
 Method = StrEnum("Method", ["tsne", "ee", "ssne", "sne", "tee", "eigenmaps"])

@@ -115,7 +115,7 @@ def _free_of_machine() -> int | None:
 
 
 def _free_of_group() -> int | None:
-    """What a container leaves, where there is one."""
+    """Bytes that are free in the container, if this runs in one."""
     folder = Path("/sys/fs/cgroup")
     try:
         limit = (folder / "memory.max").read_text().strip()

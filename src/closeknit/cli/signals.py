@@ -1,9 +1,9 @@
 """Ctrl-C and SIGTERM: exceptions while a command can report them, else the system's default.
 
-Python raises KeyboardInterrupt wherever a signal finds it. Some places are bad ones. When the
-command is over and only the interpreter is still at work, nobody catches it, and the user sees a
-traceback. In an import it leaves half a module, and what imports it may go on without: the signal
-is lost. And in a destructor Python itself drops it.
+Python raises KeyboardInterrupt wherever it is when a signal arrives, and some places are bad ones.
+When the command is over and only the interpreter is still running, nothing catches it, and the user
+sees a traceback. In an import it leaves half a module, and the code that imports it may continue
+without it: the signal is lost. In a destructor Python itself drops it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 #: Seconds until a signal that came at a bad moment is sent again, and how long imports may last.
 _PAUSE, _PATIENCE = 0.01, 0.5
-#: Seconds in which an exception has left an import that does not swallow it.
+#: Seconds in which an exception has left an import, unless the import loses it.
 _LEFT = 0.3
 
 
@@ -28,24 +28,24 @@ class Terminated(BaseException):
 class _State:
     """The state of the process; there is one, because signals are the process's.
 
-    `heeded` is assigned, not set by a call: Python looks for signals when a function is called.
+    `raises` is assigned, not set by a call: Python looks for signals when a function is called.
 
     Attributes
     ----------
     main : int
         The thread that handles signals.
-    heeded : bool
-        Whether signals are raised as exceptions, because somebody is there to report them.
+    raises : bool
+        Whether signals are raised as exceptions, because code that reports them is running.
     put_off : float or None
         When a signal first came during an import that has not ended yet.
     again : bool
         Whether the next signal is one that was sent again.
     held : bool
-        Whether signals wait, because nobody knows yet what has just been made and must be ended.
+        Whether signals wait, because a process has just been started and is not on record yet.
     """
 
     main = _thread.get_ident()
-    heeded = False
+    raises = False
     held = False
     put_off: float | None = None
     again = False
@@ -65,8 +65,8 @@ def watch_signals() -> None:
 
 def _handle(number: int, frame: FrameType | None) -> None:
     again, state.again = state.again, False
-    if not state.heeded:
-        if again:  # it has been heeded in the meantime
+    if not state.raises:
+        if again:  # it has been raised in the meantime
             return
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)

@@ -43,7 +43,7 @@ def started(n_workers: int) -> Iterator[str]:
 
 def _start(n_workers: int) -> subprocess.Popen[str]:
     try:
-        # A process that a signal met in its making would go on, and nobody could end it.
+        # A signal between the start of a process and the record of it would leave it running.
         state.held = True
         folder = mkdtemp(prefix="closeknit-workers-")
         _folders[folder] = None
@@ -88,8 +88,8 @@ def _serve(n_workers: int, folder: str) -> None:
     dask.config.set(
         {
             "temporary-directory": folder,  # the scheduler's, too
-            # So long after a worker is lost, Dask looks whether it is there, and gives it up if it
-            # is not, although it may have been replaced, lost again and about to be replaced.
+            # Dask gives a worker up if it is not there this long after it was lost, although it may
+            # have been replaced, lost again and be about to be replaced once more.
             "distributed.deploy.lost-worker-timeout": "1 day",
         }
     )

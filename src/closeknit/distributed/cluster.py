@@ -66,7 +66,7 @@ class Folder:
                 return load_array(file, path.stat().st_size)
 
     def remove(self, pattern: str) -> None:
-        """Delete the arrays that nobody will ask for again."""
+        """Delete arrays that are no longer needed."""
         for path in self.path.glob(f"{pattern}.npy"):
             path.unlink(missing_ok=True)
 
@@ -107,7 +107,7 @@ class Cluster:
                 raise ValueError("resume=True needs the folder= of the run to go on with")
             path = Path(tempfile.mkdtemp(prefix="closeknit-"))
             made = cls(client, Folder(path))
-            # As long as somebody may read the arrays: whoever does holds on to this.
+            # When nothing can read the arrays any more: whatever can refers to this object.
             made._owner = weakref.finalize(made, shutil.rmtree, path, ignore_errors=True)
         else:
             path = Path(folder).absolute()

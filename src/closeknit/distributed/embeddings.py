@@ -28,7 +28,7 @@ class TSNE(Nonlinear, embeddings.TSNE):
         when this estimator and its arrays are gone.
     resume : bool, default=False
         Whether to go on with the run in `folder`: complete stages are not repeated, and the map
-        goes on, at rest, from where it was last written.
+        continues, without momentum, from where it was last written.
     checkpoint : int, default=25
         Iterations after which the map is written.
 

@@ -34,8 +34,9 @@ _BATCH = 2**16
 class OnCluster(_Base):
     """Parameters of a run on a cluster, and what is the same in all embeddings.
 
-    It goes before the embedding of one machine, and is none itself: a dataclass takes each field
-    from the first base that has it, and would take defaults that the embedding has changed.
+    A base to be named before the embedding of one machine. It is not derived from one: a dataclass
+    takes each field from the first base that has it, and would take defaults that the embedding has
+    changed.
     """
 
     target_recall: float = 0.99
@@ -122,7 +123,7 @@ class Nonlinear(OnCluster, _NonlinearBase):
         self
             Ctrl-C and `time_limit` keep the best embedding so far.
         """
-        self._state = State()
+        self._state = Checkpoint()
         with listening(self._write_state):
             return super().fit(X)
 
@@ -130,7 +131,7 @@ class Nonlinear(OnCluster, _NonlinearBase):
         blocks = super()._validate(X)
         noted = blocks.cluster.folder.noted("state") if self.resume else None
         if noted is not None:
-            self._state = State(**noted)
+            self._state = Checkpoint(**noted)
         return blocks
 
     def _write_state(self, event: Event) -> None:
@@ -190,8 +191,8 @@ class Nonlinear(OnCluster, _NonlinearBase):
 
 
 @dataclass
-class State:
-    """How far a minimisation is: iterations, the stage it is in, and how many of its iterations."""
+class Checkpoint:
+    """How far a minimisation is: iterations, the current stage, and how many of its iterations."""
 
     iteration: int = 0
     stage: int = 0
@@ -202,7 +203,7 @@ class State:
         self._began: dict[int, int] = {}
 
     def seen(self, iteration: int, stage: int) -> dict[str, int]:
-        """Return the state after some iterations of the current run."""
+        """Return what a checkpoint after some iterations of the current run holds."""
         began = self._began.setdefault(stage, iteration)
         before, stages, in_stage = self._resumed
         done = iteration - began + (in_stage if stage == 0 else 0)

@@ -121,5 +121,5 @@ class BaseEmbedding(
 
     @property
     def _n_features_out(self) -> int:
-        """Number of columns of a transform, as scikit-learn's mixin wants it."""
+        """Number of columns of a transform, for scikit-learn's mixin."""
         return self.embedding_.shape[1]

@@ -16,12 +16,21 @@ from closeknit.linalg import multiply, real_array, row_sums
 _SCALE = 1e-4
 #: Eigenvalue above which a vector counts as smooth on the graph.
 _SMOOTH = 0.9
+#: Degree of the Chebyshev polynomial that filters a graph: of the eigenvalues of
+#: D^(−1/2) W D^(−1/2) those below `_SMOOTH` are suppressed.
+_DEGREE = 25
 #: Squares of what is beyond it overflow.
 _LARGEST = 1e150
 
 
 def initial_embedding(
-    init: Any, X: Any, W: Any, n_components: int, random_state: Any, metric: str
+    init: Any,
+    X: Any,
+    W: Any,
+    n_components: int,
+    random_state: Any,
+    metric: str,
+    n_jobs: int | None = -1,
 ) -> Array:
     """Compute an initial embedding.
 
@@ -38,6 +47,7 @@ def initial_embedding(
     random_state : int, RandomState or None
     metric : str
         ``"precomputed"`` if `X` holds no features.
+    n_jobs : int or None, default=-1
 
     Returns
     -------
@@ -80,9 +90,9 @@ def initial_embedding(
     elif init == "eigenmaps":
         from closeknit.embeddings.eigenmaps import eigenmaps
 
-        start = eigenmaps(W, n_components, random_state=random_state)
+        start = eigenmaps(W, n_components, random_state=random_state, n_jobs=n_jobs)
     elif init == "diffusion":
-        start = diffused_noise(W, n_components, random_state=random_state)
+        start = diffused_noise(W, n_components, random_state=random_state, n_jobs=n_jobs)
     else:
         raise ValueError(
             f"unknown init {init!r}; use 'auto', 'pca', 'diffusion', 'eigenmaps', 'random' or an "
@@ -108,12 +118,7 @@ def scaled_start(positions: Any) -> Array:
 
 
 def diffused_noise(
-    W: Any,
-    n_components: int,
-    *,
-    n_products: int = 25,
-    random_state: Any = None,
-    n_jobs: int | None = -1,
+    W: Any, n_components: int, *, random_state: Any = None, n_jobs: int | None = -1
 ) -> Array:
     """Spread noise along the edges of a graph until only what is smooth on it is left.
 
@@ -126,9 +131,6 @@ def diffused_noise(
     W : csr_matrix of shape (n_samples, n_samples)
         Symmetric, non-negative weights.
     n_components : int
-    n_products : int, default=25
-        Degree of the Chebyshev polynomial by which the graph is filtered: of the eigenvalues of
-        D^(−1/2) W D^(−1/2) those below 0.9 are suppressed.
     random_state : int, RandomState or None, default=None
         None is a fixed seed.
     n_jobs : int or None, default=-1
@@ -159,7 +161,7 @@ def diffused_noise(
     rng = check_random_state(0 if random_state is None else random_state)
     before = rng.standard_normal((len(degrees), n_components))
     smooth = apply(before)
-    for _ in range(n_products - 1):
+    for _ in range(_DEGREE - 1):
         before, smooth = smooth, 2.0 * apply(smooth) - before
     total = float(degrees.sum()) or 1.0
     smooth -= roots * (roots.T @ smooth / total)  # the constant says nothing

@@ -204,9 +204,8 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
 
     def _start(self, X: Any, objective: Objective) -> Array:
         metric = "precomputed" if self.affinity == "precomputed" else self.metric
-        return initial_embedding(
-            self.init, X, objective.weights, self.n_components, self.random_state, metric
-        )
+        options = (self.n_components, self.random_state, metric, self.n_jobs)
+        return initial_embedding(self.init, X, objective.weights, *options)
 
     def optimize(self, n_iter: int = 250) -> Self:
         """Go on with the minimisation from where it stands.
@@ -275,7 +274,7 @@ class NonlinearEmbedding(CallbackSupportMixin, BaseEmbedding):
         direction = self.direction
         if isinstance(direction, str) and direction == "auto":
             direction = self._suitable_direction(n, objective.repulsion.is_exact)
-        direction = resolve_direction(direction)
+        direction = resolve_direction(direction, self.n_jobs)
         stop: Stop | None = None  # what the direction stands for
         if not isinstance(self.tol, str):
             stop = Convergence(self.tol, patience=direction.patience)

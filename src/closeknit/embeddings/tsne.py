@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 from closeknit import objectives
-from closeknit.embeddings._elsewhere import ELSEWHERE, understands
+from closeknit.embeddings._aliases import ALIASES, accepts
 from closeknit.embeddings.nonlinear import MAX_POINTS_EXACT, NormalizedEmbedding
 from closeknit.kernels import student
 from closeknit.minimize import Direction, Schedule, SpectralMomentum
@@ -22,7 +22,7 @@ _EARLY_EDGES = 0.25
 _FEW_ITERATIONS = 10
 
 
-@understands(ELSEWHERE)
+@accepts(ALIASES)
 @dataclass(repr=False, eq=False, kw_only=True)
 class TSNE(NormalizedEmbedding):
     """t-distributed stochastic neighbour embedding (t-SNE).
@@ -143,7 +143,7 @@ class TSNE(NormalizedEmbedding):
         classical = Momentum(rate=0.25, momentum=0.8, early_momentum=0.5, early=250)
         TSNE(direction=classical, exaggeration=((12, 250),), max_iter=500, tol=0)
 
-    Names from elsewhere are understood where they mean the same: ``early_exaggeration`` is
+    Names of other programs are accepted where they mean the same: ``early_exaggeration`` is
     `exaggeration`, ``n_iter`` is `max_iter`, ``initialization`` is `init`, and ``method="exact"``
     is ``repulsion="exact"``. Others are answered by what takes their place.
 

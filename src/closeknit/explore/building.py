@@ -209,7 +209,8 @@ class Builder:
         poll()
         n, k = solved.affinities.shape
         if pairs is None:
-            graph = symmetrize(to_csr(self.neighbors.indices[:, :k], solved.affinities, n))
+            P = to_csr(self.neighbors.indices[:, :k], solved.affinities, n)
+            graph = symmetrize(P, n_jobs=self.n_jobs)
         else:
             graph = pairs.symmetrize(solved.affinities, self.n_jobs)
         # Affinities fall along a row, so that those so small that they are zero show at its end.
@@ -220,7 +221,7 @@ class Builder:
     def start(self, graph: csr_matrix) -> NDArray[np.float64]:
         """Where embeddings start, computed once."""
         if self._start is None:
-            options = (2, self.random_state, self.metric)
+            options = (2, self.random_state, self.metric, self.n_jobs)
             self._start = initial_embedding("auto", self.X, graph, *options)
         return self._start
 

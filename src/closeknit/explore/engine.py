@@ -254,7 +254,7 @@ class Engine(Worker):
             done.append([float(state.lam or 0.0), 0])
         done[state.stage][1] += 1
         with self._wake:
-            # Before anybody sees the map: whoever then asks for steps gets all of them.
+            # Before the map is shown, so that steps asked for after that are all done.
             self._steps = max(0, self._steps - 1)
             if not self._moved:
                 self.positions = np.array(state.X)

@@ -66,7 +66,7 @@ class Page:
 
         async def file(request: Any) -> Any:
             name = request.path_params.get("name") or "index.html"
-            if name not in _FILES:  # only these, whatever tricks a path plays
+            if name not in _FILES:  # only these, whatever the path
                 return PlainTextResponse("there is no such page", status_code=404)
             return Response(content[name], headers={"content-type": _FILES[name]})
 
@@ -95,7 +95,7 @@ class Page:
         requests: asyncio.Queue[Any] = asyncio.Queue(_WAITING)
 
         def send(header: dict[str, Any], payload: Any) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is there any more
+            with contextlib.suppress(RuntimeError):  # the loop is closed: no viewer is left
                 loop.call_soon_threadsafe(outgoing.put_nowait, pack(header, payload))
 
         channel = Channel(self.session, send)

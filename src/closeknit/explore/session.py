@@ -22,7 +22,7 @@ __all__ = ["Session"]
 
 #: Fewest points that can be embedded on their own.
 _FEWEST = 10
-#: Seconds that a viewer who goes waits for the end of an iteration; a search may take longer.
+#: Seconds that a viewer who leaves waits for the end of an iteration; a search may take longer.
 _PATIENCE = 0.5
 #: The column in which selections are named.
 _LABEL = "label"

@@ -1,4 +1,4 @@
-"""Which parts of a map to believe, point by point."""
+"""How far a map can be trusted, point by point."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class StoppedError(Exception):
-    """Raised to end work that nobody is waiting for any more."""
+    """Raised to end work whose result is no longer wanted."""
 
 
 class OutdatedError(StoppedError):

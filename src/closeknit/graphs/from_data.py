@@ -80,7 +80,7 @@ def affinity_graph(
     """
     names = [name for name in _PARAMETERS if hasattr(estimator, name)]
     parameters: dict[str, Any] = {name: getattr(estimator, name) for name in names} | changed
-    affinity = parameters.pop("affinity", "entropic")
+    affinity, n_jobs = parameters.pop("affinity", "entropic"), parameters.get("n_jobs", -1)
     check = check_symmetric if symmetric else check_weights
     if isinstance(affinity, str) and affinity == "precomputed":
         return check(X), None
@@ -100,12 +100,12 @@ def affinity_graph(
     if P.shape != (X.shape[0], X.shape[0]):
         raise ValueError(f"the affinity transformer gave shape {P.shape} for {X.shape[0]} points")
     if affinity != "entropic" or not sparse.issparse(P):
-        return check_weights(symmetrize(P) if symmetric else P), transformer
+        return check_weights(symmetrize(P, n_jobs=n_jobs) if symmetric else P), transformer
     if not symmetric:
         return P, transformer
     # Sparse entropic affinities are finite, positive but for underflow, and without diagonal.
     P = sorted_rows(P)
-    W = mean_of(P, P.T.tocsr())
+    W = mean_of(P, P.T.tocsr(), n_jobs)
     if not W.data.all():
         W.eliminate_zeros()
     return W, transformer
@@ -132,13 +132,15 @@ def _from_opentsne(
     return check(affinity.P), _OpenTSNE(affinity)
 
 
-def symmetrize(P: Any) -> Any:
+def symmetrize(P: Any, *, n_jobs: int | None = -1) -> Any:
     """Average a matrix with its transpose: (P + Pᵀ) / 2.
 
     Parameters
     ----------
     P : sparse matrix or array-like of shape (n_samples, n_samples)
         Not changed.
+    n_jobs : int or None, default=-1
+        Threads; the result is the same for any.
 
     Returns
     -------
@@ -160,7 +162,7 @@ def symmetrize(P: Any) -> Any:
         return 0.5 * (P + P.T)
     P = canonical(P, name="a graph")
     check_finite(P.data, "the graph")
-    return mean_of(P, P.T.tocsr())  # whose rows are sorted
+    return mean_of(P, P.T.tocsr(), n_jobs)  # whose rows are sorted
 
 
 def mean_of(P: csr_matrix, T: csr_matrix, n_jobs: int | None = -1) -> csr_matrix:

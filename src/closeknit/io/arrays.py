@@ -248,7 +248,7 @@ def _check_text(path: Path, content: bytes) -> None:
 
 
 def _check_shape(path: Path, n_rows: int, n_columns: int, n_entries: int = 0) -> None:
-    """Refuse a size that only the numbers in a header speak of."""
+    """Refuse a size that the header gives and the file is far too small for."""
     check_expansion(path, 8 * n_rows + 64 * n_columns + 8 * n_entries)
 
 

@@ -58,7 +58,7 @@ def read_delimited(path: Path, selection: Selection, **dialect: Any) -> Table:
 
 
 def _check_text(path: Path, head: bytes) -> None:
-    """Complain about a file that is no text, whatever its name says."""
+    """Refuse a file that is not text, whatever its name."""
     if head.startswith(b"PK"):
         raise DataError(
             "it is a workbook or a ZIP archive, not text; export it as CSV, or name it "

@@ -104,7 +104,7 @@ def _of_features(table: Table, scaled: bool) -> Iterator[str]:
             f"{_verb(counting, 'is')} a feature; if that is a row number, pass ids={counting[0]!r} "
             f"or labels={counting!r}"
         )
-    told = set(counting)
+    named = set(counting)
     for name, column in columns.items():
         classes = _CLASS.fullmatch(name.strip()) and _n_classes(column)
         if classes:
@@ -112,27 +112,27 @@ def _of_features(table: Table, scaled: bool) -> Iterator[str]:
                 f"column {name!r} holds {classes} different whole numbers and is a feature; if "
                 f"these are classes, pass labels={[name]!r}"
             )
-        elif _TIME.fullmatch(name.strip()) and name not in told:
-            told.add(name)
+        elif _TIME.fullmatch(name.strip()) and name not in named:
+            named.add(name)
             yield (
                 f"column {name!r} is a feature; if it only says when a row was measured, pass "
                 f"labels={[name]!r}"
             )
         if np.abs(column).max() > _EXACT and np.array_equal(column, np.rint(column)):
-            told.add(name)
+            named.add(name)
             yield (
                 f"column {name!r} holds whole numbers beyond 2⁵³, which lose digits as a feature; "
                 f"if they are identifiers, pass ids={name!r}"
             )
         mark, count = _sentinel(column)
         if count:
-            told.add(name)
+            named.add(name)
             yield (
                 f"column {name!r} holds {mark:g} in {count} of {len(column)} rows, far from all "
                 "its other values; if it stands for a missing number, leave these cells empty"
             )
     if not scaled:
-        yield from _dominance({n: c for n, c in columns.items() if n not in told})
+        yield from _dominance({n: c for n, c in columns.items() if n not in named})
 
 
 def _dominance(columns: dict[str, NDArray[Any]]) -> Iterator[str]:

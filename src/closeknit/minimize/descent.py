@@ -192,8 +192,18 @@ class Direction(Generic[P]):
         raise NotImplementedError(f"{type(self).__name__} proposes nothing")
 
 
-def resolve_direction(direction: str | Direction[Any]) -> Direction[Any]:
+def resolve_direction(direction: str | Direction[Any], n_jobs: int | None = -1) -> Direction[Any]:
     """Turn a name into a direction.
+
+    Parameters
+    ----------
+    direction : str or Direction
+    n_jobs : int or None, default=-1
+        Threads of a direction that is given by its name.
+
+    Returns
+    -------
+    Direction
 
     Examples
     --------
@@ -204,7 +214,9 @@ def resolve_direction(direction: str | Direction[Any]) -> Direction[Any]:
     if isinstance(direction, Direction):
         return direction
     if direction in DIRECTIONS:
-        return DIRECTIONS[direction]()
+        named = DIRECTIONS[direction]
+        threads: dict[str, Any] = {"n_jobs": n_jobs} if hasattr(named, "n_jobs") else {}
+        return named(**threads)
     raise ValueError(
         f"unknown direction {direction!r}; use {', '.join(map(repr, DIRECTIONS))} "
         "or an object such as closeknit.minimize.SpectralDirection(n_neighbors=7)"

@@ -1,4 +1,4 @@
-"""Directions that solve no linear system: the gradient, conjugate, divided or multiplied."""
+"""Directions that solve no linear system: gradients, plain, scaled and conjugate."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class CurvedProblem(AttractiveProblem, Protocol):
 
 
 class Springs:
-    """Points held to targets and to each other by springs: a convex quadratic, for trying things.
+    """Points held to targets and to each other by springs: a convex quadratic, for examples.
 
     ``E(X) = Σ w_nm ‖x_n − x_m‖² + stiffness Σ ‖x_n − t_n‖²`` over ordered pairs, that is the
     attractive term of every Gaussian model with a ridge in place of the repulsion.

@@ -125,7 +125,7 @@ class History:
     objective : ndarray
         At the λ of its stage, which makes stages differ; see :meth:`objective_at`.
     attractive, repulsive : ndarray
-        E⁺ and E⁻ of the objective E⁺ + λE⁻; NaN for a problem that does not tell.
+        E⁺ and E⁻ of the objective E⁺ + λE⁻; NaN for a problem that does not give them.
     gradient_norm : ndarray
         Frobenius norm.
     step : ndarray

@@ -115,7 +115,7 @@ class Stage:
     restart : bool, default=False
         Whether to begin at the start of the schedule if the stages before have collapsed the
         points. While λ is small, all points in one place are the minimum; later they are a saddle,
-        where the gradient vanishes and nothing would part the points.
+        where the gradient vanishes and nothing would separate the points.
     prepare : callable or None, default=None
         Called with the positions before the stage begins, for example to arrange memory.
 

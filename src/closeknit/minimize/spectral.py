@@ -248,6 +248,11 @@ class FixedPoint(Direction[AttractiveProblem], name="fixed-point"):
     The iteration X ← (D⁺)⁻¹(D⁺ − L)X of the first elastic embedding paper (2010), as a direction.
     The degrees are asked for at every X.
 
+    Parameters
+    ----------
+    n_jobs : int or None, default=-1
+        Threads that add up the degrees.
+
     Examples
     --------
     >>> from closeknit.minimize import FixedPoint, Springs, minimize
@@ -257,8 +262,11 @@ class FixedPoint(Direction[AttractiveProblem], name="fixed-point"):
            [1.8]])
     """
 
+    n_jobs: int | None = -1
+
     needs: ClassVar[tuple[str, ...]] = ("value_and_gradient", "attractive_weights")
 
     def start(self, problem: AttractiveProblem, X: Array) -> Descent[AttractiveProblem]:
         """Take the degrees at X."""
-        return SpectralDirection(n_neighbors=0, refresh=1).start(problem, X)
+        rule = SpectralDirection(n_neighbors=0, refresh=1, n_jobs=self.n_jobs)
+        return rule.start(problem, X)

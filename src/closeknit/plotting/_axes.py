@@ -68,7 +68,7 @@ def check_positions(positions: ArrayLike, name: str, dimensions: Sequence[int] =
 def frame_plane(ax: Axes, Y: Array) -> None:
     """Show all of the plane's points, x and y to the same scale."""
     low, high = Y.min(axis=0), Y.max(axis=0)
-    # Points in one place still need an extent that floating point can tell from none.
+    # Points in one place still need an extent that floating point can distinguish from zero.
     margin = 0.03 * float((high - low).max()) or 0.03 * (float(np.abs(Y).max()) or 1.0)
     ax.set_xlim(low[0] - margin, high[0] + margin)
     ax.set_ylim(low[1] - margin, high[1] + margin)

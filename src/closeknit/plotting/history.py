@@ -36,7 +36,7 @@ def plot_history(
     """Draw learning curves of one or several minimisations.
 
     Where λ changed on the way, as in early exaggeration and homotopy, the objective is shown at the
-    last λ throughout, which makes its values comparable. For problems that do not tell their parts,
+    last λ throughout, which makes its values comparable. For problems that do not give their parts,
     and for the norm of the gradient, the stages are separate curves, each at its own λ. The stages
     of a single history are marked by their λ.
 

@@ -81,7 +81,7 @@ def _draw_maps(ax: Axes, path: Path, shown: Integers, labels: Any) -> None:
     """Draw maps in a row above the axes."""
     from matplotlib.colorbar import make_axes
 
-    # What makes room for a colour bar makes room for maps, too, whoever lays out the figure.
+    # Matplotlib makes room for a colour bar under every layout; here the maps take that room.
     row, _ = make_axes(ax, location="top", fraction=0.35, pad=0.1, aspect=max(3, len(shown)))
     row.set_axis_off()
     for place, index in enumerate(shown):

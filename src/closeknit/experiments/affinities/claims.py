@@ -1,4 +1,4 @@
-"""The paper's claims about figure 6, judged on MNIST, its one data set that is to be had."""
+"""The paper's claims about figure 6, judged on MNIST, the only data set of it at hand."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ Run = TypeVar("Run", Result, LambdaPath)
 
 
 def finished(run: Run) -> Run:
-    """Pass on a minimisation, but raise if it was cut short by Ctrl-C, which it swallows."""
+    """Return a minimisation; raise KeyboardInterrupt if Ctrl-C has ended it."""
     if run.stopped_because == "interrupted":
         raise KeyboardInterrupt
     return run

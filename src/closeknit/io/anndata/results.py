@@ -183,7 +183,8 @@ def affinities(
     # scanpy looks for these two without a prefix if the key is its own.
     prefix = "" if key_added == "neighbors" else f"{key_added}_"
     keys = {f"{what}_key": f"{prefix}{what}" for what in ("connectivities", "distances")}
-    adata.obsp[keys["connectivities_key"]] = sparse.csr_matrix(symmetrize(estimator.affinities_))
+    W = symmetrize(estimator.affinities_, n_jobs=estimator.n_jobs)
+    adata.obsp[keys["connectivities_key"]] = sparse.csr_matrix(W)
     if estimator.neighbors_ is not None:
         adata.obsp[keys["distances_key"]] = estimator.neighbors_.to_graph()
     adata.obs[f"{key_added}_sigma"] = estimator.sigmas_

@@ -57,19 +57,19 @@ def write_h5ad(
 
 @contextmanager
 def _failures_of_the_disk() -> Iterator[None]:
-    """Raise OSError where HDF5 only names its number, and keep it from telling at each object."""
+    """Raise OSError where HDF5 only prints its number, and keep it from printing at each object."""
     hooks, number = (sys.excepthook, sys.unraisablehook), 0
 
-    def tell(kind: Any, error: Any, trace: Any) -> None:
+    def hook(kind: Any, error: Any, trace: Any) -> None:
         if "errno = " not in str(error):
             hooks[0](kind, error, trace)
 
-    def tell_unraisable(told: Any) -> None:
-        if "h5py" not in str(told.object):
-            hooks[1](told)
+    def unraisable_hook(ignored: Any) -> None:
+        if "h5py" not in str(ignored.object):
+            hooks[1](ignored)
 
     # A destructor of Cython's prints through both.
-    sys.excepthook, sys.unraisablehook = tell, tell_unraisable
+    sys.excepthook, sys.unraisablehook = hook, unraisable_hook
     try:
         yield
     except (OSError, RuntimeError) as error:

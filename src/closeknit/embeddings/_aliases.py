@@ -1,4 +1,4 @@
-"""Parameters that other programs call by other names."""
+"""Names that other programs have for the parameters of t-SNE."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ACCURACY = (
 _TOL = "pass tol=, the relative decrease per iteration at which a map counts as finished"
 _CALLBACK = "pass callback=, which is called with a State after every iteration"
 
-#: Our name for the parameters of scikit-learn's, openTSNE's and other t-SNEs, and what their values
-#: are here where they are other words; or a sentence that says what takes their place.
-ELSEWHERE: dict[str, str | tuple[str, Mapping[Any, Any]]] = {
+#: For each parameter of scikit-learn's, openTSNE's and other t-SNEs our name, and our words for its
+#: values where they differ; or a sentence that says what takes its place.
+ALIASES: dict[str, str | tuple[str, Mapping[Any, Any]]] = {
     "early_exaggeration": ("exaggeration", {}),
     "k_neighbors": ("n_neighbors", {}),
     "initialization": ("init", {"spectral": "eigenmaps"}),
@@ -43,13 +43,13 @@ ELSEWHERE: dict[str, str | tuple[str, Mapping[Any, Any]]] = {
 }
 
 
-def understands(elsewhere: Mapping[str, str | tuple[str, Mapping[Any, Any]]]) -> Callable[[C], C]:
-    """Let a class take parameters under names from elsewhere, which it does not declare.
+def accepts(aliases: Mapping[str, str | tuple[str, Mapping[Any, Any]]]) -> Callable[[C], C]:
+    """Let a class take parameters by names of other programs, which it does not declare.
 
     Parameters
     ----------
-    elsewhere : mapping
-        As `ELSEWHERE`.
+    aliases : mapping
+        As `ALIASES`.
 
     Returns
     -------
@@ -74,8 +74,8 @@ def understands(elsewhere: Mapping[str, str | tuple[str, Mapping[Any, Any]]]) ->
         def init(self: Any, *arguments: Any, **parameters: Any) -> None:
             if parameters.get("learning_rate") == "auto":
                 del parameters["learning_rate"]  # ours is
-            for name in [name for name in parameters if name in elsewhere]:
-                ours, value = _translate(cls, name, parameters.pop(name), elsewhere[name])
+            for name in [name for name in parameters if name in aliases]:
+                ours, value = _translate(cls, name, parameters.pop(name), aliases[name])
                 if ours in parameters:
                     raise TypeError(f"{name} is {ours} here; give one of them")
                 parameters[ours] = value
