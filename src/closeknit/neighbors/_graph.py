@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks
 from closeknit.linalg import check_structure
+from closeknit.neighbors._stored import csr_of_distances
 from closeknit.neighbors.candidates import nearest_of, smallest_columns
 
 _LARGEST = 1e153  # beyond it squares overflow, and below its inverse they vanish
@@ -45,7 +46,7 @@ def from_csr(graph: Any, n_neighbors: int | None, *, drop_diagonal: bool = True)
             "use Neighbors.from_distances for a dense matrix"
         )
     check_structure(graph)
-    graph = graph.tocsr()
+    graph = csr_of_distances(graph)
     n_samples, n_targets = graph.shape
     n_stored = int(graph.indptr[-1])
     distances = np.asarray(graph.data[:n_stored], dtype=np.float64)
@@ -113,6 +114,7 @@ def from_square(distances: npt.ArrayLike, n_neighbors: int | None) -> Parts:
             f"expected a square matrix of distances, got shape {distances.shape}; "
             "for data, use find_neighbors"
         )
+    check_no_similarities(distances)
     n_samples = distances.shape[0]
     width = n_samples - 1 if n_neighbors is None else n_neighbors
     return from_rectangle(distances, width, self_indices=np.arange(n_samples))
@@ -160,6 +162,23 @@ def check_distances(distances: npt.NDArray[Any], rows: Integers | None = None) -
         raise ValueError(
             f"the largest distance is {largest:g}, so squares of distances overflow or vanish; "
             "multiply the distances by a constant"
+        )
+
+
+def check_no_similarities(distances: npt.NDArray[Any]) -> None:
+    """Refuse a square matrix in which each point is farther from itself than from all others.
+
+    Parameters
+    ----------
+    distances : (n_samples, n_samples) array
+    """
+    own = np.diagonal(distances)
+    if not len(own) or not own.min() > 0:
+        return
+    if (own >= distances.max(axis=1)).all() and (own > distances.min(axis=1)).all():
+        raise ValueError(
+            "the diagonal holds the largest values of all rows, as in a matrix of similarities; "
+            "pass distances, such as 1 - similarity, or similarities with affinity='precomputed'"
         )
 
 
