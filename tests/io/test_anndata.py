@@ -147,6 +147,15 @@ def test_affinities_in_scanpy_s_form(adata):
     np.testing.assert_array_equal(back.indices, expected.neighbors_.indices)
 
 
+def test_affinities_of_several_perplexities(adata, tmp_path):
+    """One column of bandwidths each, so that the result can be written."""
+    ck.io.anndata.affinities(adata, perplexity=[5, 15])
+    expected = ck.EntropicAffinities([5, 15]).fit(adata.obsm["X_pca"])
+    for i, name in enumerate(["entropic_sigma_5", "entropic_sigma_15"]):
+        np.testing.assert_array_equal(adata.obs[name], expected.sigmas_[:, i])
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+
+
 def test_affinities_of_scanpy_s_neighbours(adata):
     """The same as of the data, if the neighbours are."""
     ck.io.anndata.affinities(adata, perplexity=15, key_added="data")
