@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -197,6 +198,9 @@ def test_missing_values_of_pandas_are_named():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": pd.array([1, None], dtype="Int64")})
     with pytest.raises(ValueError, match="X contains NaN, first in row 1, column 'b'"):
         check_data(frame)
+    table = pa.table({"a": [1.0, 2.0], "b": [1.0, None]})
+    with pytest.raises(ValueError, match="X contains NaN, first in row 1, column 'b'"):
+        check_data(table)
     with pytest.raises(ValueError, match="X lacks values; fill them in"):
         check_data(np.array([[pd.NA, 1.0]], dtype=object))
 

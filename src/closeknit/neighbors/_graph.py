@@ -178,7 +178,7 @@ def check_no_similarities(distances: npt.NDArray[Any]) -> None:
     if (own >= distances.max(axis=1)).all() and (own > distances.min(axis=1)).all():
         raise ValueError(
             "the diagonal holds the largest values of all rows, as in a matrix of similarities; "
-            "pass distances, such as 1 - similarity, or similarities with affinity='precomputed'"
+            "pass distances, such as 1 - similarity, or similarities as affinities"
         )
 
 

@@ -83,7 +83,8 @@ def explained(message: str, X: Any) -> str | None:
         frame = hasattr(X, "isna")  # of pandas, whose NA is no number to NumPy
         values = X.to_numpy(np.float64, na_value=np.nan) if frame else np.asarray(X, np.float64)
         row, column = np.argwhere(np.isnan(values) if kind == "NaN" else np.isinf(values))[0]
-        name = X.columns[column] if hasattr(X, "columns") else int(column)
+        names = getattr(X, "column_names", getattr(X, "columns", range(values.shape[1])))
+        name = names[int(column)]
         where = f", first in row {row}, column {name!r}"
     return f"X contains {kind}{where}; fill such values in, or leave out their rows or columns"
 

@@ -209,7 +209,7 @@ def in_float32_if_exact(X: Data) -> Data:
     if sp.issparse(X) or X.dtype == np.float32:
         return X
     rounded = np.empty(X.shape, dtype=np.float32)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         for chunk in chunks(X.shape[0], 16 * X.shape[1]):
             rounded[chunk] = X[chunk]
             if (rounded[chunk] != X[chunk]).any():
