@@ -201,6 +201,20 @@ def test_coordinates_that_are_stored_twice(make):
     assert Neighbors.from_graph(once).sq_distances.tolist()[0] == [0.0, 9.0]
 
 
+@pytest.mark.filterwarnings("error")
+def test_infinitely_far_is_no_neighbour():
+    """However the distances are given: in a graph, in full, or in rows."""
+    far = np.inf
+    D = np.array([[0.0, 1.0, far, far], [1.0, 0.0, 2.0, 3.0], [far, 2.0, 0.0, 1.0], [far, 3, 1, 0]])
+    expected = [[1, -1, -1], [0, 2, 3], [3, 1, -1], [2, 1, -1]]
+    graph = sp.csr_matrix(D)
+    assert Neighbors.from_distances(D).indices.tolist() == expected
+    assert Neighbors.from_graph(graph).indices.tolist() == expected
+    rows, columns = np.where(np.eye(4) == 0.0)
+    given = columns.reshape(4, 3), D[rows, columns].reshape(4, 3)
+    assert Neighbors.from_arrays(*given).indices.tolist() == expected
+
+
 def test_zeros_that_fill_up_blocks_are_no_distances(X):
     """A BSR matrix stores whole blocks."""
     graph = find_neighbors(X, 8).to_graph().tobsr((2, 2))

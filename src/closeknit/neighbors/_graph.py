@@ -54,9 +54,10 @@ def from_csr(graph: Any, n_neighbors: int | None, *, drop_diagonal: bool = True)
     columns = graph.indices[:n_stored]
     check_distances(distances, rows)
     _check_stored_once(rows, columns, graph)
+    present = distances < np.inf
     if drop_diagonal and n_samples == n_targets:
-        others = columns != rows
-        rows, columns, distances = rows[others], columns[others], distances[others]
+        present &= columns != rows
+    rows, columns, distances = rows[present], columns[present], distances[present]
     step, same_row = np.diff(distances), np.diff(rows) == 0
     if (same_row & ((step < 0) | ((step == 0) & (np.diff(columns) < 0)))).any():
         order = np.lexsort((columns, distances, rows))
@@ -98,6 +99,7 @@ def from_arrays(indices: npt.ArrayLike, distances: npt.ArrayLike, n_targets: int
     distances = distances.astype(np.float64)
     present = indices >= 0
     check_distances(distances[present], np.nonzero(present)[0])
+    indices[np.isinf(distances)] = -1
     self_indices = np.arange(n_samples) if n_targets is None else None
     result, sq_distances = nearest_of(indices, distances**2, width, self_indices)
     check_distinct(result)
