@@ -29,8 +29,8 @@ def to_luv(image: ArrayLike) -> Array:
     Parameters
     ----------
     image : array-like of shape (height, width), (height, width, 3) or (height, width, 4)
-        Grey, or red, green and blue; a fourth channel (opacity) is ignored. Integers are divided
-        by the largest number of their type, others must lie from 0 to 1.
+        Grey, or red, green and blue; a fourth channel (opacity) is ignored. Integers of 8 or 16
+        bits are divided by the largest number of their type, others must lie from 0 to 1.
 
     Returns
     -------

@@ -271,9 +271,9 @@ def _find_key(arrays: dict[str, Any], key: str | None) -> str:
 
 def _named_table(arrays: dict[str, Any], key: str, selection: Selection) -> Table:
     X = _matrix(arrays[key], f"its array {key!r}")
-    names = arrays.get(_NAMES)
-    fitting = names is not None and names.shape == (X.shape[1],)
-    if names is not None and not fitting and (key == "X" or "X" not in arrays):
+    names = arrays.get(_NAMES, np.array(default_names(X.shape[1])))
+    fitting = names.shape == (X.shape[1],)
+    if not fitting and (key == "X" or "X" not in arrays):
         raise DataError(
             f"its array {_NAMES!r} has shape {names.shape}, but {key!r} has {X.shape[1]} columns; "
             "store one name for each"

@@ -34,7 +34,8 @@ def from_frame(
     frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or another that narwhals knows
         It is not modified.
     features, labels, ids, missing
-        As in `read_table`. A pandas index that is more than a count is taken for the identifiers.
+        As in `read_table`. A pandas index that is more than a count is taken for the identifiers,
+        also where an Arrow table or a Parquet file holds it as a column.
 
     Returns
     -------
