@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
@@ -145,6 +146,13 @@ def test_affinities_in_scanpy_s_form(adata):
     assert set(np.diff(distances.indptr)) == {45}
     back = neighbors_from_anndata(adata, "entropic")
     np.testing.assert_array_equal(back.indices, expected.neighbors_.indices)
+
+
+def test_maps_are_arrays_where_frames_are_asked_of_scikit_learn_everywhere(adata):
+    """A frame without the names of the cells is none of theirs."""
+    with config_context(transform_output="pandas"):
+        ck.io.anndata.tsne(adata, perplexity=10, max_iter=5, random_state=0)
+    assert type(adata.obsm["X_tsne"]) is np.ndarray
 
 
 def test_affinities_of_several_perplexities(adata, tmp_path):

@@ -80,7 +80,7 @@ def embed(
     if neighbors_key is not None:
         options = {**options, "metric": "precomputed"}
     estimator = getattr(closeknit, METHODS[method])(**options)
-    adata.obsm[key_added or f"X_{method}"] = estimator.fit_transform(X)
+    adata.obsm[key_added or f"X_{method}"] = np.asarray(estimator.fit_transform(X))
     names = ("perplexity", "metric", "n_components")
     params = {**{name: getattr(estimator, name) for name in names}, **options}
     if params["perplexity"] == "auto":
