@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn import semi_supervised
@@ -240,6 +241,10 @@ def test_too_few_iterations_warn(digits, digits_graph, model):
         (np.zeros(399, int), "y has 399 labels, but X has 400 points"),
         (np.linspace(0.0, 1.0, 400), "Unknown label type"),
         (None, "requires y to be passed"),
+        (np.where(np.arange(400) % 2, 1.0, np.nan), "label 0 is nan; the number -1 marks"),
+        (np.where(np.arange(400) % 2, "a", None), "label 0 is None; the number -1 marks"),
+        (np.where(np.arange(400) % 2, "a", "-1"), "label 0 is '-1'; the number -1 marks"),
+        (pd.array(["a", pd.NA] * 200, dtype="string"), "label 1 is <NA>; the number -1 marks"),
     ],
 )
 def test_wrong_labels(moons, model, y, message):

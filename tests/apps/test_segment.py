@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PIL import Image
 from skimage import color, data
 from sklearn.metrics import adjusted_rand_score
 
@@ -67,6 +68,8 @@ def test_features_are_place_and_colour():
         (np.zeros((0, 4)), "has no pixels"),
         (np.full((4, 4), 200.0), "numbers from 0 to 1, got 200 to 200; divide"),
         (np.full((4, 4), np.nan), "numbers from 0 to 1"),
+        (np.full((4, 4), 200), r"int64 does not say which number is white; .*astype\(np.uint8\)"),
+        (Image.new("P", (4, 4)), r"numbers of a palette; use its convert\('RGB'\)"),
     ],
 )
 def test_wrong_images(image, message):

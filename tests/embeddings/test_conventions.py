@@ -10,12 +10,15 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import closeknit as ck
+from closeknit.affinities import FixedAffinities
 
 X = np.random.default_rng(0).normal(size=(60, 4)) + np.repeat(np.eye(3, 4) * 6.0, 20, axis=0)
 X.setflags(write=False)
@@ -102,6 +105,27 @@ def test_pandas_output_and_names(model):
         placed = emb.transform(pd.DataFrame(X_NEW, columns=list("abcd"), index=range(9, 18)))
     assert list(placed.columns) == names
     assert list(placed.index) == list(range(9, 18))
+
+
+@each
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frames_asked_of_scikit_learn_everywhere(model, kind):
+    """`transform_output` is about what users get, not about the sparse matrices in between."""
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    options = [
+        {},
+        {"neighbors": KNeighborsTransformer(n_neighbors=20)},
+        {"affinity": FixedAffinities(1.0)},
+    ]
+    for given in options:
+        plain = make(model, **given).fit(frame)
+        with config_context(transform_output=kind):
+            emb = make(model, **given)
+            got = emb.fit_transform(frame)
+            placed = emb.transform(frame.iloc[:5] + 0.01)
+        assert type(got).__module__.startswith(kind)
+        np.testing.assert_array_equal(got.to_numpy(), plain.embedding_)
+        np.testing.assert_array_equal(placed.to_numpy(), plain.transform(frame.iloc[:5] + 0.01))
 
 
 @each

@@ -97,6 +97,14 @@ def test_bad_starts(model):
     refuses(r"init='pca' needs data", model, D, init="pca", metric="precomputed")
 
 
+@each_nonlinear
+def test_a_start_without_extent(model):
+    """No gradient moves points apart that agree in a coordinate: the map would be a line."""
+    flat = np.column_stack([X[:, 0], np.full(60, 3.0)])
+    refuses("column 1 of init has one value for all points", model, init=flat)
+    refuses("column 0 of init has one value for all points", model, init=np.zeros((60, 2)))
+
+
 @pytest.mark.parametrize("model", [ck.SymmetricSNE, ck.SNE])
 def test_a_start_too_far_apart(model):
     """exp(−t) of all pairs is 0, so there is no Q."""

@@ -124,6 +124,8 @@ def test_columns_with_gaps_and_with_many_names(digits):
     assert score["inside"] == pytest.approx(np.mean([i / 7 for i in range(50) if i % 3]))
     with pytest.raises(ValueError, match="missing or infinite values, the first in row 2, column"):
         open_data(np.where(np.arange(n)[:, None] == 2, np.nan, X))
+    with pytest.raises(ValueError, match="masked entries"):
+        open_data(np.ma.masked_greater(X, X.max() - 1e-9))
 
 
 def test_a_point_has_a_name_values_and_a_picture(running, digits):

@@ -219,6 +219,13 @@ QUICK = {"max_iter": 3, "random_state": 0, "init": "random"}
 SPARSE = {"input": "affinities", "random_state": 0}
 GIVEN = {"affinity": "precomputed"}
 DISTANCES = {"metric": "precomputed", **FEW}
+
+
+def of_sample(function, **options):
+    """Functions of one column of numbers; what cannot be made one is passed as it is."""
+    return lambda X: function(X.ravel() if hasattr(X, "ravel") else X, **options)
+
+
 OF_POINTS = {
     "entropic_affinities": lambda X: ck.entropic_affinities(X, **FEW),
     "EntropicAffinities": fit(ck.EntropicAffinities, **FEW),
@@ -260,10 +267,10 @@ OF_POINTS = {
     "neighbor_recall": lambda X: quality.neighbor_recall(X, POINTS[:, :2], 3),
     "trustworthiness": lambda X: quality.trustworthiness(X, POINTS[:, :2], 3),
     "knn_accuracy": lambda X: quality.knn_accuracy(X, np.arange(N) % 2, 3),
-    "find_modes": graphs.find_modes,
-    "silverman_bandwidth": graphs.silverman_bandwidth,
-    "dip_statistic": graphs.dip_statistic,
-    "dip_modes": lambda X: graphs.dip_modes(X, n_samples=20),
+    "find_modes": of_sample(graphs.find_modes),
+    "silverman_bandwidth": of_sample(graphs.silverman_bandwidth),
+    "dip_statistic": of_sample(graphs.dip_statistic),
+    "dip_modes": of_sample(graphs.dip_modes, n_samples=20),
 }
 OF_MAPS = {
     "neighbor_recall of a map": lambda Y: quality.neighbor_recall(POINTS, Y, 3),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from closeknit.graphs import dip_modes, dip_statistic, dip_test
+from closeknit.graphs import dip_modes, dip_statistic, dip_test, find_modes
 
 
 def dip_by_linear_programme(sample):
@@ -127,3 +127,15 @@ def test_degenerate_samples():
     for name in ("alpha1", "alpha2"):
         with pytest.raises(ValueError, match=f"{name}=0 must lie between 0 and 1"):
             dip_modes([1.0], **{name: 0})
+
+
+@pytest.mark.parametrize("call", [dip_test, dip_statistic, dip_modes, find_modes])
+def test_a_matrix_is_not_one_sample(call):
+    """Its columns would be mixed; a single one is what it looks like. Nor are dates numbers."""
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=r"one column of numbers, got shape \(50, 2\)"):
+        call(rng.normal(size=(50, 2)))
+    column = rng.normal(size=(50, 1))
+    np.testing.assert_equal(call(column), call(column.ravel()))
+    with pytest.raises(ValueError, match="must hold numbers"):
+        call(np.arange(9).astype("datetime64[D]"))

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
@@ -145,6 +146,22 @@ def test_affinities_in_scanpy_s_form(adata):
     assert set(np.diff(distances.indptr)) == {45}
     back = neighbors_from_anndata(adata, "entropic")
     np.testing.assert_array_equal(back.indices, expected.neighbors_.indices)
+
+
+def test_maps_are_arrays_where_frames_are_asked_of_scikit_learn_everywhere(adata):
+    """A frame without the names of the cells is none of theirs."""
+    with config_context(transform_output="pandas"):
+        ck.io.anndata.tsne(adata, perplexity=10, max_iter=5, random_state=0)
+    assert type(adata.obsm["X_tsne"]) is np.ndarray
+
+
+def test_affinities_of_several_perplexities(adata, tmp_path):
+    """One column of bandwidths each, so that the result can be written."""
+    ck.io.anndata.affinities(adata, perplexity=[5, 15])
+    expected = ck.EntropicAffinities([5, 15]).fit(adata.obsm["X_pca"])
+    for i, name in enumerate(["entropic_sigma_5", "entropic_sigma_15"]):
+        np.testing.assert_array_equal(adata.obs[name], expected.sigmas_[:, i])
+    adata.write_h5ad(tmp_path / "cells.h5ad")
 
 
 def test_affinities_of_scanpy_s_neighbours(adata):

@@ -55,6 +55,16 @@ def test_decimal_commas_in_quotes(write):
     np.testing.assert_array_equal(table.X, [[1.5, 2.5], [0.5, 3]])
 
 
+def test_thousands_that_come_late_are_questioned(write):
+    """1.234 between semicolons, when all of the first 256 KiB are whole numbers."""
+    start = "a;b\n" + "123456;7\n" * 30_000
+    path = write(start + "1.234;7\n")
+    with pytest.raises(DataError, match=r"'1\.234', which may mean a thousand or about one"):
+        read_table(path)
+    assert read_table(path, decimal=".").X[-1].tolist() == [1.234, 7.0]
+    assert read_table(write(start + "1.234;0.5\n")).X[-1].tolist() == [1.234, 0.5]
+
+
 def test_decimal_commas_of_labels_are_numbers(write):
     table = read_table(write("a;b;weight\n1,5;2,5;0,5\n3,5;4,5;1,5\n"), labels=["weight"])
     assert table.labels["weight"].tolist() == [0.5, 1.5]
@@ -171,6 +181,14 @@ def test_whole_numbers_above_fractions_are_questioned(write):
         warnings.simplefilter("error")
         assert read_table(path, header=True).feature_names == ("400", "410", "420")
         assert read_table(write("4,5\n0.5,7\n")).n_samples == 2
+
+
+def test_whole_numbers_that_count_above_data_are_questioned(write):
+    """Years above columns of whole numbers."""
+    path = write("2001,2002,2003\n5,0,2\n7,1,9\n")
+    with pytest.warns(CloseknitWarning, match=r"\(2001, 2002, 2003\) is taken for data"):
+        assert read_table(path).n_samples == 3
+    assert read_table(path, header=True).feature_names == ("2001", "2002", "2003")
 
 
 @pytest.mark.parametrize("title", ["Results of 2024", "Results of 2024\nroom 3, day 2", "a;b"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import sys
 
 import numpy as np
@@ -181,3 +182,87 @@ def test_estimators_give_frames_if_asked(model, name, kind):
     assert list(got.columns) == [f"{prefix}0", f"{prefix}1"]
     np.testing.assert_array_equal(got.to_numpy(), clone(model).fit_transform(X))
     assert isinstance(asked.transform(pl.DataFrame(columns(X[:3]))), kind)
+
+
+def test_columns_may_have_any_names():
+    """Those of a frame made of an array are numbers, and pandas has columns of several levels."""
+    assert from_frame(pd.DataFrame(X)).feature_names == ("0", "1", "2", "3")
+    levels = pd.MultiIndex.from_product([["a", "b"], ["x", "y"]])
+    assert from_frame(pd.DataFrame(X, columns=levels)).feature_names[0] == "('a', 'x')"
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pa.Table.from_arrays], ids=["pandas", "arrow"])
+def test_a_name_that_two_columns_have_is_refused(make):
+    data, key = (
+        (X[:, :2], "columns") if make is pd.DataFrame else ([*map(pa.array, X.T[:2])], "names")
+    )
+    with pytest.raises(DataError, match="two columns are called 'a'; rename"):
+        from_frame(make(data, **{key: ["a", "a"]}))
+
+
+def test_numbers_are_features_whatever_holds_them():
+    """As objects, as decimals, without their zeros, or in 128 bits: a label would be left out."""
+    values = [1.5, 0.0, None, 2.0]
+    objects = pd.Series(values, dtype=object)
+    kinds = {
+        "objects": objects,
+        "decimals": objects.map(lambda v: None if v is None else decimal.Decimal(v)),
+        "sparse": pd.Series([1.5, 0.0, np.nan, 2.0], dtype="Sparse[float]"),
+    }
+    for name, column in kinds.items():
+        table = from_frame(pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], name: column}), missing="drop")
+        assert table.feature_names == ("a", name)
+        np.testing.assert_array_equal(table.X[:, 1], [1.5, 0.0, 2.0])
+    wide = pl.DataFrame({"a": pl.Series([1, 2**70], dtype=pl.Int128)})
+    assert from_frame(wide).X.tolist() == [[1.0], [2.0**70]]
+
+
+def test_objects_that_are_no_numbers_are_labels_or_refused():
+    """Text is a label; among numbers it is a mistake, and so are vectors: nothing is left out."""
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
+    cells = pd.Series([1, "two", 3], dtype=object)
+    with pytest.raises(DataError, match=r"row 1, column 'b': 'two' of type str .*labels=\['b'\]"):
+        from_frame(frame.assign(b=cells))
+    kept = from_frame(frame.assign(b=cells), labels=["b"])
+    assert kept.labels["b"].tolist() == ["1", "two", "3"]
+    texts = from_frame(frame.assign(b=pd.Series(["x", "y", 3], dtype=object)))
+    assert texts.labels["b"].tolist() == ["x", "y", "3"]
+    with pytest.raises(DataError, match="column 'b' holds values of type ndarray"):
+        from_frame(frame.assign(b=[*X[:3]]))
+    with pytest.raises(DataError, match="column 'b' holds values of type complex"):
+        from_frame(frame.assign(b=[1j, 2j, 3j]))
+
+
+def test_identifiers_stay_identifiers_if_rows_have_names_already():
+    """A frame of some of the rows has an index that is no count: the same columns are features."""
+    frame = pd.DataFrame({"id": [7, 5, 9, 1], "cell_id": list("abcd"), "a": [1.0, 2.0, 3.0, 4.0]})
+    assert from_frame(frame).feature_names == ("a",)
+    some = from_frame(frame[frame.a != 2.0])
+    assert some.feature_names == ("a",)
+    assert some.ids.tolist() == [0, 2, 3]
+    assert some.labels["id"].tolist() == [7, 9, 1]
+    assert from_frame(frame, ids="cell_id").feature_names == ("a",)
+
+
+def test_an_index_of_several_levels_names_the_rows():
+    index = pd.MultiIndex.from_tuples([("x", 1), ("y", 2)])
+    assert from_frame(pd.DataFrame({"a": [1.0, 2.0]}, index=index)).ids.tolist() == ["x, 1", "y, 2"]
+
+
+def test_what_pandas_stored_as_index_or_categories_is_no_feature(tmp_path):
+    """Parquet and Feather hold an index as one more column of numbers, and codes of classes, too:
+    the same columns are features as of the frame.
+    """
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "k": pd.Categorical([3, 1, 3, 1])})
+    frames = {"": frame[frame.a != 2.0], "patient": frame.set_index(pd.Index([7, 5, 7, 6]))}
+    for name, given in frames.items():
+        given.rename_axis(index=name or None).to_parquet(tmp_path / "data.parquet")
+        table = ck.io.read_table(tmp_path / "data.parquet")
+        assert table.feature_names == ("a",) == from_frame(given).feature_names
+        assert table.ids.tolist() == given.index.tolist()
+        assert [*map(str, table.labels["k"])] == [*map(str, given.k)]
+    levels = frame.set_index([pd.Index([1, 1, 2, 2], name="u"), pd.Index([1, 2, 1, 2], name="v")])
+    table = from_frame(pa.Table.from_pandas(levels))
+    assert (table.feature_names, [*table.labels], table.ids) == (("a",), ["k", "u", "v"], None)
+    wanted = from_frame(pa.Table.from_pandas(levels), features=["a", "u"])
+    assert wanted.feature_names == ("a", "u")

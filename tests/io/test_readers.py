@@ -219,6 +219,18 @@ def test_npy(tmp_path, dtype):
     np.testing.assert_array_equal(table.X, X)
 
 
+def test_npz_labels_in_a_column_and_names_that_do_not_fit(tmp_path):
+    """Labels of shape (n, 1), as image sets have them, are labels like others."""
+    path = tmp_path / "a.npz"
+    np.savez(path, X=np.eye(3), y=[[1], [2], [1]])
+    assert read_table(path).labels["y"].tolist() == [1, 2, 1]
+    np.savez(path, X=np.eye(3), feature_names=["a", "b"])
+    with pytest.raises(DataError, match=r"'feature_names' has shape \(2,\), but 'X' has 3 columns"):
+        read_table(path)
+    np.savez(path, X=np.eye(3), Z=np.eye(3, 2), feature_names=["a", "b", "c"])
+    assert read_table(path, key="Z").feature_names == ("x0", "x1")
+
+
 def test_npz(tmp_path):
     path = tmp_path / "a.npz"
     np.savez(path, X=np.eye(3), y=[1, 2, 1], other=np.eye(4), word=["a", "b", "c"], single=3)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -172,3 +174,40 @@ def test_columns_of_frames_are_named_where_they_cannot_be_used():
         check_data(frame[["width"]])
     with pytest.raises(ValueError, match=r"all data must be numbers"):
         check_data([["a", "b"]])
+
+
+def test_dates_and_times_are_refused():
+    """NumPy counts them in units of their own: nanoseconds, days, whatever the frame holds."""
+    days = pd.date_range("2024-01-01", periods=3)
+    frames = [
+        pd.DataFrame({"a": [1.0, 2.0, 3.0], "when": days}),
+        pd.DataFrame({"when": days}),
+        pd.DataFrame({"when": days.tz_localize("UTC")}),
+        pd.DataFrame({"when": days - days[0]}),
+        pl.DataFrame({"when": days.to_numpy()}),
+    ]
+    for frame in frames:
+        with pytest.raises(ValueError, match=r"column 'when' holds dates or times .*leave it out"):
+            check_data(frame)
+    with pytest.raises(ValueError, match=r"X holds dates or times .*make numbers of them"):
+        check_data(days.to_numpy()[:, None])
+
+
+def test_missing_values_of_pandas_are_named():
+    """Its NA is no number to NumPy, which failed while the message was made."""
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": pd.array([1, None], dtype="Int64")})
+    with pytest.raises(ValueError, match="X contains NaN, first in row 1, column 'b'"):
+        check_data(frame)
+    table = pa.table({"a": [1.0, 2.0], "b": [1.0, None]})
+    with pytest.raises(ValueError, match="X contains NaN, first in row 1, column 'b'"):
+        check_data(table)
+    with pytest.raises(ValueError, match="X lacks values; fill them in"):
+        check_data(np.array([[pd.NA, 1.0]], dtype=object))
+
+
+def test_vectors_in_a_column_make_a_matrix():
+    frame = pd.DataFrame({"embedding": [np.ones(3), np.zeros(3)]})
+    with pytest.raises(ValueError, match=r"pass the matrix np.vstack\(X\['embedding'\]\)"):
+        check_data(frame)
+    with pytest.raises(ValueError, match=r"one number per column: .*np.vstack"):
+        check_data([[1.0, 2.0], [3.0]])

@@ -13,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from closeknit.neighbors import ApproximateIndex, ExactIndex, PairwiseIndex, find_neighbors
+from closeknit.neighbors import (
+    ApproximateIndex,
+    ExactIndex,
+    PairwiseIndex,
+    find_neighbors,
+    make_index,
+)
 from closeknit.progress import listening
 
 INDICES = {
@@ -224,3 +230,15 @@ def test_tree_and_sketches_agree(X):
     sketch = ExactIndex(algorithm="sketch", n_jobs=1).fit(X).self_neighbors(k)
     np.testing.assert_array_equal(tree.indices, sketch.indices)
     np.testing.assert_array_equal(tree.sq_distances, sketch.sq_distances)
+
+
+@pytest.mark.parametrize("method", ["exact", "approximate"])
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+def test_strict_settings_of_numpy_change_nothing(method, scale):
+    """Whoever asks NumPy to raise at underflow is no worse off: what rounds to 0 is looked at."""
+    X = scale * np.random.default_rng(0).normal(size=(60, 5))
+    with np.errstate(all="raise"):
+        index = make_index("euclidean", method).fit(X)
+        found = index.query(X + 0.1 * scale, 5)
+    expected = make_index("euclidean", method).fit(X).query(X + 0.1 * scale, 5)
+    np.testing.assert_array_equal(found.indices, expected.indices)

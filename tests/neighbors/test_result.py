@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.manifold import Isomap
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsTransformer
 
+from closeknit.affinities import EntropicAffinities
 from closeknit.neighbors import Neighbors, PrecomputedIndex, find_neighbors
 
 
@@ -182,6 +184,57 @@ def test_distances_that_are_stored_twice():
     ):
         with pytest.raises(ValueError, match="row 1 stores the distance to point 0 more than once"):
             give()
+
+
+@pytest.mark.parametrize("make", [sp.coo_matrix, sp.coo_array])
+def test_coordinates_that_are_stored_twice(make):
+    """SciPy adds them up on the way to CSR: twice the distance, without a word."""
+    graph = make(([1.0, 2.0, 3.0, 4.0], ([1, 1, 0, 2], [0, 0, 1, 1])), shape=(3, 3))
+    for give in (
+        lambda: Neighbors.from_graph(graph),
+        lambda: find_neighbors(graph, 1, metric="precomputed"),
+        lambda: EntropicAffinities(1.5, metric="precomputed").fit(graph),
+    ):
+        with pytest.raises(ValueError, match="row 1 stores the distance to point 0 more than once"):
+            give()
+    once = make(([1.0, 3.0, 4.0, 0.0], ([1, 0, 2, 0], [0, 1, 1, 2])), shape=(3, 3))
+    assert Neighbors.from_graph(once).sq_distances.tolist()[0] == [0.0, 9.0]
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinitely_far_is_no_neighbour():
+    """However the distances are given: in a graph, in full, or in rows."""
+    far = np.inf
+    D = np.array([[0.0, 1.0, far, far], [1.0, 0.0, 2.0, 3.0], [far, 2.0, 0.0, 1.0], [far, 3, 1, 0]])
+    expected = [[1, -1, -1], [0, 2, 3], [3, 1, -1], [2, 1, -1]]
+    graph = sp.csr_matrix(D)
+    assert Neighbors.from_distances(D).indices.tolist() == expected
+    assert Neighbors.from_graph(graph).indices.tolist() == expected
+    rows, columns = np.where(np.eye(4) == 0.0)
+    given = columns.reshape(4, 3), D[rows, columns].reshape(4, 3)
+    assert Neighbors.from_arrays(*given).indices.tolist() == expected
+
+
+def test_zeros_that_fill_up_blocks_are_no_distances(X):
+    """A BSR matrix stores whole blocks."""
+    graph = find_neighbors(X, 8).to_graph().tobsr((2, 2))
+    with pytest.raises(ValueError, match=r"zeros beside them.*tocsr\(\) and eliminate_zeros\(\)"):
+        Neighbors.from_graph(graph)
+    full = sp.bsr_matrix(np.ones((3, 3)))
+    assert Neighbors.from_graph(full).indices.tolist() == [[1, 2], [0, 2], [0, 1]]
+
+
+@pytest.mark.parametrize("n_neighbors", ["auto", None])
+def test_similarities_are_not_taken_for_distances(X, n_neighbors):
+    """The farthest points would be the nearest. A diagonal that is not zero is no matter else."""
+    D = pairwise_distances(X)
+    estimator = EntropicAffinities(8.0, n_neighbors=n_neighbors, metric="precomputed")
+    for similarities in (np.exp(-D), np.abs(np.corrcoef(X)), 9.0 - np.minimum(D, 8.0)):
+        for give in (estimator.fit, Neighbors.from_distances):
+            with pytest.raises(ValueError, match="as in a matrix of similarities; pass distances"):
+                give(similarities)
+    noisy = estimator.fit(D + 1e-3).sigmas_
+    np.testing.assert_allclose(noisy, estimator.fit(D + 1e-3 * (1 - np.eye(len(D)))).sigmas_)
 
 
 def test_masked_arrays_are_refused(X):

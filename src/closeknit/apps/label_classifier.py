@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from closeknit._arrays import Array, Flags, Integers
 from closeknit._checks import check_number
+from closeknit._labels import find_missing
 from closeknit.embeddings import new_affinities
 from closeknit.exceptions import DisconnectedWarning, NotConvergedWarning
 from closeknit.graphs import affinity_graph
@@ -141,6 +142,7 @@ class LabelClassifier(DataInputMixin, ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         if len(y) != n:
             raise ValueError(f"y has {len(y)} labels, but X has {n} points")
+        _check_marks(y)
         labelled = np.asarray(y != UNLABELED)
         if not labelled.any():
             raise ValueError(
@@ -175,6 +177,17 @@ class LabelClassifier(DataInputMixin, ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         check_number("max_iter", self.max_iter, integer=True, least=1)
         check_number("tol", self.tol, share=True)
+
+
+def _check_marks(y: NDArray[Any]) -> None:
+    """Refuse marks of missing labels other than the number."""
+    text = np.array([isinstance(label, str) and label == str(UNLABELED) for label in y.tolist()])
+    wrong = np.flatnonzero(find_missing(y) | text)
+    if len(wrong):
+        raise ValueError(
+            f"label {wrong[0]} is {y.tolist()[wrong[0]]!r}; the number {UNLABELED} marks points "
+            "without a label, beside text in an array of dtype=object"
+        )
 
 
 def _reached(W: csr_matrix, labelled: Flags) -> Flags:

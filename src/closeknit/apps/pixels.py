@@ -29,8 +29,8 @@ def to_luv(image: ArrayLike) -> Array:
     Parameters
     ----------
     image : array-like of shape (height, width), (height, width, 3) or (height, width, 4)
-        Grey, or red, green and blue; a fourth channel (opacity) is ignored. Integers are divided
-        by the largest number of their type, others must lie from 0 to 1.
+        Grey, or red, green and blue; a fourth channel (opacity) is ignored. Integers of 8 or 16
+        bits are divided by the largest number of their type, others must lie from 0 to 1.
 
     Returns
     -------
@@ -70,6 +70,8 @@ def _check_image(image: ArrayLike) -> Array:
             f"the image must be an array of pixels, got the path {str(image)!r}; read it with "
             "closeknit.io.read_image"
         )
+    if getattr(image, "mode", None) in ("P", "PA"):
+        raise ValueError("the picture holds numbers of a palette; use its convert('RGB')")
     pixels = real_array(image, "the image")
     if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (1, 3, 4)):
         raise ValueError(
@@ -78,6 +80,11 @@ def _check_image(image: ArrayLike) -> Array:
     if pixels.size == 0:
         raise ValueError(f"the image of shape {pixels.shape} has no pixels")
     given = np.asarray(image).dtype
+    if given.kind in "iu" and given.itemsize > 2:
+        raise ValueError(
+            f"an image of {given} does not say which number is white; convert it, for example by "
+            "image.astype(np.uint8) if that is 255"
+        )
     if given.kind in "iu":
         pixels = pixels / np.iinfo(given).max
     if not (np.isfinite(pixels).all() and pixels.min() >= 0.0 and pixels.max() <= 1.0):

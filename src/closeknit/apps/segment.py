@@ -31,7 +31,7 @@ def segment_image(
     Parameters
     ----------
     image : array-like of shape (height, width), (height, width, 3) or (height, width, 4)
-        Grey, or red, green and blue in sRGB; integers, or numbers from 0 to 1.
+        Grey, or red, green and blue in sRGB; integers of 8 or 16 bits, or numbers from 0 to 1.
     n_segments : int or None, default=None
         How many; needed by spectral clustering, found by mean shift itself.
     method : {"spectral", "meanshift"}, default="spectral"

@@ -179,4 +179,10 @@ def _given(init: Any, n: int, n_components: int) -> Array:
         )
     if not (np.abs(start) <= _LARGEST).all():
         raise ValueError(f"init contains NaN or infinite values, or some beyond {_LARGEST:g}")
+    same = np.flatnonzero(np.ptp(start, axis=0) == 0.0)
+    if len(same):
+        raise ValueError(
+            f"column {same[0]} of init has one value for all points, and no gradient moves them "
+            "apart along it; add some noise"
+        )
     return start

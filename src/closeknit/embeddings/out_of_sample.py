@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
@@ -51,7 +52,8 @@ def new_affinities(estimator: Any, X: Any) -> tuple[Any, Integers]:
     if hasattr(affinity, "transform_and_match"):
         Q, matches = affinity.transform_and_match(X, as_new=True)
     else:
-        Q, matches = affinity.transform(X), np.full(X.shape[0], -1)
+        with config_context(transform_output="default"):  # frames hold no sparse matrices
+            Q, matches = affinity.transform(X), np.full(X.shape[0], -1)
     return sparse.csr_matrix(Q), matches
 
 

@@ -21,6 +21,7 @@ from closeknit.io import (
     load,
     read_table,
 )
+from closeknit.linalg import check_structure
 
 __all__ = ["open_data", "open_file"]
 
@@ -70,6 +71,7 @@ def _to_table(X: Any) -> Table:
         return from_anndata(X)
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         return from_frame(X)
+    X = check_structure(X)  # before an array forgets what is masked
     found = X if hasattr(X, "tocsr") else np.asarray(X)
     if found.ndim != 2:
         raise ValueError(f"X must be a matrix of points × features, got shape {found.shape}")

@@ -127,7 +127,7 @@ def dip_test(sample: ArrayLike, *, n_samples: int = 200) -> Dip:
     >>> dip_test(one).p_value > 0.05, dip_test(np.r_[one, one + 6.0]).p_value > 0.05
     (True, False)
     """
-    values = np.asarray(sample, dtype=np.float64).ravel()
+    values = check_sample(sample)
     statistic, low, high = dip_statistic(values)
     scaled = _uniform_dips(_near_size(len(values)), n_samples)
     share = float(np.mean(scaled >= np.sqrt(len(values)) * statistic))

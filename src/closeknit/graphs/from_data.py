@@ -95,7 +95,9 @@ def affinity_graph(
             f"unknown affinity {affinity!r}; use 'entropic', 'precomputed', a transformer such as "
             "closeknit.affinities.FixedAffinities(), or affinities of openTSNE"
         )
-    with config_context(assume_finite=True):  # the estimator has looked for NaN already
+    # The estimator has looked for NaN already, and the frames that the user may have asked
+    # scikit-learn for everywhere hold no sparse matrices.
+    with config_context(assume_finite=True, transform_output="default"):
         P = transformer.fit_transform(X)
     if P.shape != (X.shape[0], X.shape[0]):
         raise ValueError(f"the affinity transformer gave shape {P.shape} for {X.shape[0]} points")

@@ -94,7 +94,13 @@ def find_modes(
 
 def check_sample(sample: ArrayLike) -> Array:
     """Return a sample as finite numbers whose squares are finite, too, and at least one."""
-    t = real_array(sample, "the sample").ravel()
+    t = real_array(sample, "the sample")
+    if t.ndim > 1 and t.size > t.shape[0]:
+        raise ValueError(
+            f"the sample must be one column of numbers, got shape {t.shape}; pass its columns one "
+            "by one, or its ravel()"
+        )
+    t = t.ravel()
     if not len(t):
         raise ValueError("the sample is empty; pass at least one number")
     if not np.isfinite(t).all():

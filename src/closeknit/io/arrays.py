@@ -271,13 +271,19 @@ def _find_key(arrays: dict[str, Any], key: str | None) -> str:
 
 def _named_table(arrays: dict[str, Any], key: str, selection: Selection) -> Table:
     X = _matrix(arrays[key], f"its array {key!r}")
-    names = arrays.get(_NAMES)
-    if names is None or names.shape != (X.shape[1],):
+    names = arrays.get(_NAMES, np.array(default_names(X.shape[1])))
+    fitting = names.shape == (X.shape[1],)
+    if not fitting and (key == "X" or "X" not in arrays):
+        raise DataError(
+            f"its array {_NAMES!r} has shape {names.shape}, but {key!r} has {X.shape[1]} columns; "
+            "store one name for each"
+        )
+    if not fitting:  # they are those of another matrix
         names = default_names(X.shape[1])
     columns = {
-        name: array
+        name: array.ravel()
         for name, array in arrays.items()
-        if name not in (key, _NAMES) and array.shape == X.shape[:1]
+        if name not in (key, _NAMES) and array.shape in (X.shape[:1], (X.shape[0], 1))
     }
     if _IDS in columns and selection.ids is None and _IDS not in selection.wanted():
         columns = {_IDS: columns.pop(_IDS), **columns}  # where identifiers are looked for

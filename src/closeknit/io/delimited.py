@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 
 from closeknit._arrays import Array
 from closeknit.exceptions import DataError
-from closeknit.io.dialect import MISSING, Dialect, FirstRows, find_dialect, is_missing, to_number
+from closeknit.io.dialect import (
+    MISSING,
+    Dialect,
+    FirstRows,
+    find_decimal,
+    find_dialect,
+    is_missing,
+    to_number,
+)
 from closeknit.io.extras import require
 from closeknit.io.files import open_binary, parts_of
 from closeknit.io.table import UNNAMED, Selection, Table, assemble, default_names
@@ -54,7 +62,10 @@ def read_delimited(path: Path, selection: Selection, **dialect: Any) -> Table:
         found = find_dialect(head, whole=whole, **dialect)
     except csv.Error as error:
         raise DataError(f"{error}; check the quotes, or shorten such cells") from error
-    return _File(path, *found).read(selection)
+    file = _File(path, *found)
+    if dialect.get("decimal") is None:
+        file.check_points()
+    return file.read(selection)
 
 
 def _check_text(path: Path, head: bytes) -> None:
@@ -85,6 +96,16 @@ class _File:
             raise DataError("it has a header, but no rows; write or download it again")
         names = sample.names or default_names(len(sample.rows[0]))
         self.names = [name or (f"{UNNAMED}{i}" if i else "") for i, name in enumerate(names)]
+
+    def check_points(self) -> None:
+        """Refuse 1.234 between semicolons if it comes only after the first lines."""
+        if self.dialect.sep != ";" or self.dialect.decimal != ".":
+            return
+        known = any(
+            "." in cell for row in self.sample.rows for cell in row if to_number(cell) is not None
+        )
+        if not known and any(b"." in part for part in parts_of(self.path)):
+            find_decimal([[cell for _, row in self._rows() for cell in row if "." in cell]], ";")
 
     def read(self, selection: Selection) -> Table:
         if any(len(row) != len(self.names) for row in self.sample.rows):

@@ -121,7 +121,7 @@ def find_dialect(
     rows, ends = _split(lines[first:], sep)
     rows[0] = _complete(rows[0], rows[1:])
     body = list(zip(*rows[1:], strict=False))
-    decimal = decimal or _find_decimal(body or [(cell,) for cell in rows[0]], sep)
+    decimal = decimal or find_decimal(body or [(cell,) for cell in rows[0]], sep)
     if header is None:
         header = _has_header(rows[0], body, decimal)
     dialect = Dialect(sep, decimal, encoding, header)
@@ -272,8 +272,23 @@ def _are_decimals(cells: Sequence[str]) -> bool:
     )
 
 
-def _find_decimal(columns: Sequence[Sequence[str]], sep: str) -> str:
-    """The comma if there are numbers with one, and none with a point."""
+def find_decimal(columns: Sequence[Sequence[str]], sep: str) -> str:
+    """The comma if there are numbers with one, and none with a point.
+
+    Parameters
+    ----------
+    columns : sequence of sequences of str
+    sep : str
+
+    Returns
+    -------
+    {".", ","}
+
+    Examples
+    --------
+    >>> find_decimal([["1,5", "20"], ["a", "b"]], ";")
+    ','
+    """
     cells = [[cell.strip() for cell in column if not is_missing(cell)] for column in columns]
     commas = [
         cell
@@ -302,7 +317,8 @@ def _has_header(first: list[str], columns: list[tuple[str, ...]], decimal: str) 
     if not any(numbers) or _counts(first) or (not first[0].strip() and _counts(first[1:])):
         return True
     if all(numbers):
-        if all(map(str.isdecimal, map(str.strip, first))) and _has_no_whole_number(columns):
+        alone = _ascends(first) and not any(map(_ascends, zip(*columns, strict=True)))
+        if _are_whole(first) and (_has_no_whole_number(columns) or alone):
             _doubt_first_row(first)
         return False
     for cell, number, column in zip(first, numbers, columns, strict=False):
@@ -331,6 +347,17 @@ def _doubt_first_row(first: list[str]) -> None:
 def _has_no_whole_number(columns: Sequence[Sequence[str]]) -> bool:
     cells = [cell.strip() for column in columns for cell in column if not is_missing(cell)]
     return bool(cells) and not any(cell.lstrip("+-").isdecimal() for cell in cells)
+
+
+def _are_whole(cells: Sequence[str]) -> bool:
+    return all(map(str.isdecimal, map(str.strip, cells)))
+
+
+def _ascends(cells: Sequence[str]) -> bool:
+    """Whether three or more whole numbers follow each other, as years above columns do."""
+    if len(cells) < 3 or not _are_whole(cells):
+        return False
+    return list(map(int, cells)) == [*range(int(cells[0]), int(cells[0]) + len(cells))]
 
 
 def _counts(cells: Sequence[str]) -> bool:

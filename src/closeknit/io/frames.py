@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closeknit._arrays import Array
 from closeknit.exceptions import DataError
 from closeknit.io.extras import require
 from closeknit.io.files import check_expansion
@@ -31,7 +34,8 @@ def from_frame(
     frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or another that narwhals knows
         It is not modified.
     features, labels, ids, missing
-        As in `read_table`. A pandas index that is more than a count is taken for the identifiers.
+        As in `read_table`. A pandas index that is more than a count is taken for the identifiers,
+        also where an Arrow table or a Parquet file holds it as a column.
 
     Returns
     -------
@@ -151,27 +155,31 @@ def label_columns(frame: Any) -> dict[str, NDArray[Any]]:
     >>> label_columns(pd.DataFrame({"n": [1, 2]}))
     {'n': array([1, 2])}
     """
-    wrapped = _wrap(frame)
-    return {str(name): _labels(wrapped[name]) for name in wrapped.columns}
+    return {str(column.name): _labels(column) for column in _wrap(frame).iter_columns()}
 
 
 def _to_table(frame: Any, selection: Selection) -> Table:
     wrapped = _wrap(frame)
     if not wrapped.shape[0]:
         raise DataError(f"there are no rows, only {wrapped.shape[1]} columns")
-    order = [str(name) for name in wrapped.columns]
-    columns = [wrapped[name] for name in wrapped.columns]
+    columns = [*wrapped.iter_columns()]
+    order = [str(column.name) for column in columns]
     index = _named_rows(wrapped) if selection.ids is None else None
     if index is not None:
         order, columns = ["", *order], [index, *columns]
         selection = replace(selection, ids="")
-    return _assemble(columns, order, selection)
+    said = getattr(getattr(frame, "schema", None), "pandas_metadata", None)
+    return _assemble(columns, order, _as_in_pandas(said, order, selection) if said else selection)
 
 
 def _wrap(frame: Any) -> Any:
     nw = require("narwhals", "frames", "frames of pandas, Polars and Arrow need narwhals")
     try:
         return nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        names = [*(frame.column_names if hasattr(frame, "column_names") else frame.columns)]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"two columns are called {twice!r}; rename one of them") from error
     except TypeError as error:
         lazy = ": call collect() first" if hasattr(frame, "collect") else ""
         raise TypeError(
@@ -184,30 +192,85 @@ def _named_rows(wrapped: Any) -> Any:
     import narwhals as nw
 
     index = nw.maybe_get_index(wrapped)
-    if index is None or type(index).__name__ == "RangeIndex" or index.nlevels > 1:
+    if index is None or type(index).__name__ == "RangeIndex":
         return None
+    if index.nlevels > 1:
+        index = index.map(lambda levels: ", ".join(map(str, levels)))
     return nw.from_native(index.to_series(), series_only=True)
 
 
+def _as_in_pandas(said: dict[str, Any], order: Sequence[str], selection: Selection) -> Selection:
+    """The selection without numbers that were an index or categories when pandas stored them."""
+    index = [name for name in said.get("index_columns", ()) if isinstance(name, str)]
+    categories = [
+        column.get("field_name")
+        for column in said.get("columns", ())
+        if column.get("pandas_type") == "categorical"
+    ]
+    known = {*order} - {*selection.wanted()}
+    labels = [name for name in (*index, *categories) if name in known]
+    ids = selection.ids
+    if ids is None and len(index) == 1 and index[0] in known:
+        ids = index[0]
+    return replace(selection, labels=[*(selection.labels or ()), *labels], ids=ids)
+
+
 def _assemble(columns: list[Any], order: list[str], selection: Selection) -> Table:
-    apart = selection.apart(order)
-    pairs = list(zip(order, columns, strict=True))
-    numeric = [(name, c) for name, c in pairs if c.dtype.is_numeric() and name not in apart]
-    others = {n: _labels(c) for n, c in pairs if n in apart or not c.dtype.is_numeric()}
-    single = bool(numeric) and all(str(column.dtype) == "Float32" for _, column in numeric)
+    apart, numeric, others = selection.apart(order), {}, {}
+    for name, column in zip(order, columns, strict=True):
+        found = None if name in apart else _numbers(column)
+        if found is None:
+            others[name] = _labels(column)
+        else:
+            numeric[name] = found
+    single = bool(numeric) and all(found.dtype == np.float32 for found in numeric.values())
     X = np.empty((len(columns[0]), len(numeric)), dtype=np.float32 if single else np.float64)
-    for i, (_, column) in enumerate(numeric):
-        X[:, i] = _numbers(column)
-    names = [name for name, _ in numeric]
-    return assemble(X, names, others, order=order, selection=selection, kind="frame")
+    for i, found in enumerate(numeric.values()):
+        X[:, i] = found
+    return assemble(X, [*numeric], others, order=order, selection=selection, kind="frame")
 
 
-def _numbers(column: Any) -> NDArray[Any]:
+def _numbers(column: Any) -> NDArray[Any] | None:
+    """The numbers in a column, NaN where one is missing; None if it holds something else."""
     import narwhals as nw
 
-    if column.null_count():
-        return column.cast(nw.Float64).fill_null(float("nan")).to_numpy()
-    return column.to_numpy()
+    if column.dtype in (nw.Object, nw.Unknown):
+        return _numbers_of_objects(column)
+    if not column.dtype.is_numeric():
+        return None
+    if column.null_count() or column.dtype in (nw.Int128, nw.UInt128):  # which NumPy has not
+        return np.asarray(column.cast(nw.Float64).fill_null(float("nan")).to_numpy())
+    return np.asarray(column.to_numpy())
+
+
+def _numbers_of_objects(column: Any) -> Array | None:
+    """As `_numbers`, of cells of any type, as pandas keeps them after a transposition or where
+    zeros are not stored.
+    """
+    missing = column.is_null().to_list()
+    cells = [None if absent else c for c, absent in zip(column.to_list(), missing, strict=True)]
+    wrong = next((c for c in cells if isinstance(c, complex | list | tuple | np.ndarray)), None)
+    if wrong is not None:
+        raise DataError(
+            f"column {column.name!r} holds values of type {type(wrong).__name__}; make a column of "
+            "each of their numbers, or leave it out of the frame"
+        )
+    others = [row for row, c in enumerate(cells) if not (c is None or _is_number(c))]
+    count = sum(map(_is_number, cells))
+    if not count or count < len(others):
+        return None
+    if others:
+        cell = cells[others[0]]
+        raise DataError(
+            f"row {others[0]}, column {column.name!r}: {cell!r} of type {type(cell).__name__} is "
+            "not a number, as most of that column is; convert it, for example by "
+            f"pandas.to_numeric, or keep the column as a label with labels=[{column.name!r}]"
+        )
+    return np.array([np.nan if c is None else float(c) for c in cells])
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, Real | Decimal) and not isinstance(cell, bool | np.bool_)
 
 
 def _labels(column: Any) -> NDArray[Any]:
@@ -216,7 +279,7 @@ def _labels(column: Any) -> NDArray[Any]:
     if not column.null_count() and (dtype.is_numeric() or str(dtype) == "Boolean"):
         return np.asarray(column.to_numpy())
     if dtype.is_numeric():
-        return _numbers(column)
+        return np.asarray(_numbers(column))
     if dtype.is_nested():
         raise DataError(f"column {column.name!r} holds {dtype}; leave it out of the frame")
     cells = zip(column.to_list(), column.is_null().to_list(), strict=True)

@@ -147,16 +147,15 @@ class Selection:
         return {*(self.labels or ()), *self.id_columns(order)}
 
     def id_columns(self, order: Sequence[str]) -> list[str]:
-        """Columns that may hold identifiers, of those in `order`: the one that the user names, or
+        """Columns that may hold identifiers, of those in `order`: the one that the user names, and
         those whose names say so.
         """
-        if self.ids is not None:
-            return [self.ids]
+        given = [] if self.ids is None else [self.ids]
         if len(order) < 2:
-            return []
+            return given
         first = order[:1] if order[0].strip().lower() in _FIRST_ID else []
         named = [name for name in order if name not in first and _ANY_ID.fullmatch(name.strip())]
-        return [name for name in (*first, *named) if name not in self.wanted()]
+        return [*given, *(name for name in (*first, *named) if name not in self.wanted())]
 
 
 def default_names(n: int) -> tuple[str, ...]:

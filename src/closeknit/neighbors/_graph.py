@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks
 from closeknit.linalg import check_structure
+from closeknit.neighbors._stored import csr_of_distances
 from closeknit.neighbors.candidates import nearest_of, smallest_columns
 
 _LARGEST = 1e153  # beyond it squares overflow, and below its inverse they vanish
@@ -45,7 +46,7 @@ def from_csr(graph: Any, n_neighbors: int | None, *, drop_diagonal: bool = True)
             "use Neighbors.from_distances for a dense matrix"
         )
     check_structure(graph)
-    graph = graph.tocsr()
+    graph = csr_of_distances(graph)
     n_samples, n_targets = graph.shape
     n_stored = int(graph.indptr[-1])
     distances = np.asarray(graph.data[:n_stored], dtype=np.float64)
@@ -53,9 +54,10 @@ def from_csr(graph: Any, n_neighbors: int | None, *, drop_diagonal: bool = True)
     columns = graph.indices[:n_stored]
     check_distances(distances, rows)
     _check_stored_once(rows, columns, graph)
+    present = distances < np.inf
     if drop_diagonal and n_samples == n_targets:
-        others = columns != rows
-        rows, columns, distances = rows[others], columns[others], distances[others]
+        present &= columns != rows
+    rows, columns, distances = rows[present], columns[present], distances[present]
     step, same_row = np.diff(distances), np.diff(rows) == 0
     if (same_row & ((step < 0) | ((step == 0) & (np.diff(columns) < 0)))).any():
         order = np.lexsort((columns, distances, rows))
@@ -97,6 +99,7 @@ def from_arrays(indices: npt.ArrayLike, distances: npt.ArrayLike, n_targets: int
     distances = distances.astype(np.float64)
     present = indices >= 0
     check_distances(distances[present], np.nonzero(present)[0])
+    indices[np.isinf(distances)] = -1
     self_indices = np.arange(n_samples) if n_targets is None else None
     result, sq_distances = nearest_of(indices, distances**2, width, self_indices)
     check_distinct(result)
@@ -113,6 +116,7 @@ def from_square(distances: npt.ArrayLike, n_neighbors: int | None) -> Parts:
             f"expected a square matrix of distances, got shape {distances.shape}; "
             "for data, use find_neighbors"
         )
+    check_no_similarities(distances)
     n_samples = distances.shape[0]
     width = n_samples - 1 if n_neighbors is None else n_neighbors
     return from_rectangle(distances, width, self_indices=np.arange(n_samples))
@@ -160,6 +164,23 @@ def check_distances(distances: npt.NDArray[Any], rows: Integers | None = None) -
         raise ValueError(
             f"the largest distance is {largest:g}, so squares of distances overflow or vanish; "
             "multiply the distances by a constant"
+        )
+
+
+def check_no_similarities(distances: npt.NDArray[Any]) -> None:
+    """Refuse a square matrix in which each point is farther from itself than from all others.
+
+    Parameters
+    ----------
+    distances : (n_samples, n_samples) array
+    """
+    own = np.diagonal(distances)
+    if not len(own) or not own.min() > 0:
+        return
+    if (own >= distances.max(axis=1)).all() and (own > distances.min(axis=1)).all():
+        raise ValueError(
+            "the diagonal holds the largest values of all rows, as in a matrix of similarities; "
+            "pass distances, such as 1 - similarity, or similarities as affinities"
         )
 
 

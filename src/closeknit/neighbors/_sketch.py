@@ -70,7 +70,7 @@ class Sketcher:
     def __call__(self, X: Data, n_threads: int) -> Sketches:
         """Sketch the rows of `X`; those far beyond the fitted points get infinite norms."""
         basis = self.basis
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             if basis is None:
                 values = np.empty(X.shape, dtype=np.float32)
                 for chunk in chunks(X.shape[0], COORDINATE_BYTES * X.shape[1]):

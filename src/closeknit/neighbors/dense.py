@@ -11,7 +11,7 @@ from scipy import sparse
 
 from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks, effective_n_jobs
-from closeknit.neighbors._graph import check_distances
+from closeknit.neighbors._graph import check_distances, check_no_similarities
 from closeknit.neighbors._set_aside import first_equal_rows
 from closeknit.neighbors.candidates import candidate_distances
 from closeknit.neighbors.geometry import GEOMETRIES
@@ -121,6 +121,8 @@ def _source(Q: Any, X: Any, metric: str, n_threads: int, params: dict[str, Any] 
     metric = check_metric_params(metric, params)
     if metric == "precomputed":
         check_distances(Q)
+        if Q is X:
+            check_no_similarities(Q)
         return lambda rows: np.square(Q[rows], dtype=np.float64)
     if metric in GEOMETRIES:
         geometry = GEOMETRIES[metric]

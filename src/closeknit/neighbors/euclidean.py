@@ -168,7 +168,7 @@ class _EuclideanIndex(ABC):
         if queries.dtype == self.points_.dtype or queries.dtype == np.float32:
             return queries.astype(self.points_.dtype, copy=False)
         # Double precision is rounded to that of the points only where it loses nothing.
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             rounded = queries.astype(np.float32)
         changed = rounded != queries
         lossy = changed.nnz > 0 if sp.issparse(changed) else changed.any()

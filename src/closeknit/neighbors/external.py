@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any, Self
 
 from closeknit.neighbors import _graph
@@ -65,10 +66,11 @@ class EstimatorIndex:
         """
         n_neighbors = check_n_neighbors(n_neighbors, self._n_samples, exclude_self=True)
         estimator = self._configured(n_neighbors)
-        if hasattr(estimator, "fit_transform"):
-            graph = estimator.fit_transform(self._X)
-        else:
-            graph = estimator.fit(self._X).transform(self._X)
+        with _sparse_output():
+            if hasattr(estimator, "fit_transform"):
+                graph = estimator.fit_transform(self._X)
+            else:
+                graph = estimator.fit(self._X).transform(self._X)
         return Neighbors.from_graph(graph, n_neighbors)
 
     def query(self, X: Any, n_neighbors: int) -> Neighbors:
@@ -84,7 +86,8 @@ class EstimatorIndex:
         Neighbors
         """
         n_neighbors = check_n_neighbors(n_neighbors, self._n_samples, exclude_self=False)
-        graph = self._configured(n_neighbors).fit(self._X).transform(X)
+        with _sparse_output():
+            graph = self._configured(n_neighbors).fit(self._X).transform(X)
         return Neighbors(*_graph.from_csr(graph, n_neighbors, drop_diagonal=False))
 
     def holds(self, X: Any) -> bool:
@@ -107,3 +110,11 @@ class EstimatorIndex:
         if hasattr(estimator, "set_params") and "n_neighbors" in estimator.get_params():
             estimator.set_params(n_neighbors=n_neighbors)
         return estimator
+
+
+def _sparse_output() -> AbstractContextManager[None]:
+    """Graphs as they are, also where scikit-learn is to return frames, which hold none."""
+    from sklearn import config_context
+
+    context: AbstractContextManager[None] = config_context(transform_output="default")
+    return context

@@ -15,6 +15,8 @@ from closeknit import _core
 from closeknit._arrays import Array, Integers
 from closeknit._threads import chunks
 from closeknit.linalg import check_structure
+from closeknit.neighbors._refusals import check_no_times, explained
+from closeknit.neighbors._stored import csr_of_distances
 
 Data: TypeAlias = Any  # an (n_samples, n_features) array or CSR matrix of float32 or float64
 #: Indices and squared distances, of shape (n_queries, n_neighbors).
@@ -89,6 +91,11 @@ def check_data(
     from sklearn.utils.validation import check_array, validate_data
 
     X = check_structure(X)
+    check_no_times(X)
+    kinds = (getattr(estimator, "metric", None), getattr(estimator, "input", None))
+    are_distances = "precomputed" in kinds or "distances" in kinds
+    if are_distances and sp.issparse(X):
+        X = csr_of_distances(X)
     # In C order: sums in the order of memory would give a frame of columns other bits than the same
     # array of rows.
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", **options}
@@ -98,44 +105,20 @@ def check_data(
             X = check_array(X, **options)
         else:
             X = validate_data(estimator, X, **options)
-    except ValueError as error:
-        found = _explained(str(error), given)
+    except (TypeError, ValueError) as error:
+        found = explained(str(error), given)
         if found is None:
             raise
         raise ValueError(found) from error
     if sp.issparse(X) and not (X.has_canonical_format and X.has_sorted_indices):
         X = X.copy()
-        kinds = (getattr(estimator, "metric", None), getattr(estimator, "input", None))
-        if "precomputed" in kinds or "distances" in kinds:
+        if are_distances:
             X.sort_indices()  # sums of distances mean nothing; the search refuses them
         else:
             X.sum_duplicates()
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"X has {X.shape[1]} features, but the fitted data have {n_features}")
     return X
-
-
-def _explained(message: str, X: Any) -> str | None:
-    """Say where data hold what scikit-learn refuses; None for what it explains well enough."""
-    if message.startswith("could not convert string to float"):
-        for name, column in getattr(X, "items", dict)():
-            text = next((value for value in column if isinstance(value, str)), None)
-            if text is not None:
-                return (
-                    f"{message}; column {name!r} holds text such as {text!r}: leave it out, for "
-                    "example by X.select_dtypes('number'), or encode it as numbers"
-                )
-        return f"{message}; all data must be numbers: leave text out, or encode it as numbers"
-    kind = next((kind for kind in ("NaN", "infinity") if f" contains {kind}" in message), None)
-    if kind is None:
-        return None
-    where = ""
-    if not sp.issparse(X):
-        values = np.asarray(X, dtype=np.float64)
-        row, column = np.argwhere(np.isnan(values) if kind == "NaN" else np.isinf(values))[0]
-        name = X.columns[column] if hasattr(X, "columns") else int(column)
-        where = f", first in row {row}, column {name!r}"
-    return f"X contains {kind}{where}; fill such values in, or leave out their rows or columns"
 
 
 def same_rows(X: Data, fitted: Data, convert: Callable[[Data], Data] | None = None) -> bool:
@@ -226,7 +209,7 @@ def in_float32_if_exact(X: Data) -> Data:
     if sp.issparse(X) or X.dtype == np.float32:
         return X
     rounded = np.empty(X.shape, dtype=np.float32)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         for chunk in chunks(X.shape[0], 16 * X.shape[1]):
             rounded[chunk] = X[chunk]
             if (rounded[chunk] != X[chunk]).any():

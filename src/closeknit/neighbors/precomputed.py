@@ -46,6 +46,8 @@ class PrecomputedIndex:
             raise ValueError(
                 f"metric='precomputed' needs a square matrix of distances, got shape {X.shape}"
             )
+        if not sp.issparse(X):
+            _graph.check_no_similarities(X)
         self.distances_ = X
         return self
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,7 @@ def embed(
     if neighbors_key is not None:
         options = {**options, "metric": "precomputed"}
     estimator = getattr(closeknit, METHODS[method])(**options)
-    adata.obsm[key_added or f"X_{method}"] = estimator.fit_transform(X)
+    adata.obsm[key_added or f"X_{method}"] = np.asarray(estimator.fit_transform(X))
     names = ("perplexity", "metric", "n_components")
     params = {**{name: getattr(estimator, name) for name in names}, **options}
     if params["perplexity"] == "auto":
@@ -154,7 +154,8 @@ def affinities(
         The copy, if one is asked for. Written are, with the default `key_added`:
         ``obsp["entropic_connectivities"]``, the symmetric affinities;
         ``obsp["entropic_distances"]``, unless all points are neighbours of each other;
-        ``obs["entropic_sigma"]``, the bandwidths; and ``uns["entropic"]``, with the two keys and
+        ``obs["entropic_sigma"]``, the bandwidths (of several perplexities one column each, such as
+        ``obs["entropic_sigma_30"]``); and ``uns["entropic"]``, with the two keys and
         the parameters.
 
     Examples
@@ -187,11 +188,21 @@ def affinities(
     adata.obsp[keys["connectivities_key"]] = sparse.csr_matrix(W)
     if estimator.neighbors_ is not None:
         adata.obsp[keys["distances_key"]] = estimator.neighbors_.to_graph()
-    adata.obs[f"{key_added}_sigma"] = estimator.sigmas_
+    for name, sigmas in _sigmas(estimator):
+        adata.obs[f"{key_added}_sigma{name}"] = sigmas
     params = {"n_neighbors": k + 1, "method": "entropic", "perplexity": estimator.perplexity_}
     params = {**params, "metric": estimator.metric, **options}
     adata.uns[key_added] = {**keys, "params": {**used, **_storable(params)}}
     return adata if copy else None
+
+
+def _sigmas(estimator: Any) -> Iterator[tuple[str, Any]]:
+    """Each column of bandwidths, with what its name ends in."""
+    if estimator.sigmas_.ndim == 1:
+        yield "", estimator.sigmas_
+        return
+    for perplexity, column in zip(estimator.perplexity_, estimator.sigmas_.T, strict=True):
+        yield f"_{perplexity:g}", column
 
 
 def _target(adata: Any, copy: bool) -> Any:
