@@ -281,6 +281,54 @@ def test_keys_alone(page):
     stage(page, "paused")
 
 
+def test_keys_of_the_browser_stay_its_own(page):
+    """Ctrl-R reloads and Ctrl-P prints; letters count whether Caps Lock is on or not."""
+    page.locator(".ck-overlay").focus()
+    page.evaluate("""() => {
+      window.taken = [];
+      addEventListener("keydown", (event) => {
+        window.taken.push(event.defaultPrevented);
+        event.preventDefault();
+      });
+    }""")
+    lasso_mode = page.get_by_role("button", name="Lasso")
+    for key in ("Control+l", "Control+r", "Alt+l", "Meta+l"):
+        page.keyboard.press(key)
+    assert not any(page.evaluate("window.taken"))
+    assert lasso_mode.get_attribute("aria-pressed") == "false"
+    page.keyboard.press("Shift+L")
+    assert lasso_mode.get_attribute("aria-pressed") == "true"
+
+
+def test_keys_show_the_point_in_the_middle(page):
+    page.locator(".ck-overlay").focus()
+    page.keyboard.press("+")
+    for _ in range(60):  # until there is one
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_timeout(60)
+        if page.locator(".ck-tip").is_visible():
+            break
+        page.keyboard.press("ArrowDown" if _ % 2 else "ArrowUp")
+    name = page.locator(".ck-tip h3").inner_text()
+    assert "more columns" in page.locator(".ck-tip").inner_text()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f'.ck-neighbors h3:has-text("Neighbours of {name}")')
+    assert "The 10 nearest of 90 neighbours." in page.locator(".ck-neighbors").inner_text()
+
+
+def test_two_maps_say_which_is_which(page):
+    page.get_by_text("Compare", exact=True).click()
+    now = page.locator(".ck-caption")
+    assert now.is_hidden()
+    page.get_by_role("button", name="Pin this map").click()
+    slider = page.get_by_label("Exaggeration")
+    slider.press("End")
+    page.wait_for_selector('.ck-caption:has-text("exaggeration × 12")')
+    assert now.inner_text() == "Now: t-SNE, perplexity 30, exaggeration × 12"
+    pinned = page.locator(".ck-pinned figcaption")
+    assert pinned.inner_text() == "Pinned: t-SNE, perplexity 30"
+
+
 def test_names_from_files_are_text(page):
     """Column names and values that look like HTML are shown, not run."""
     name = "<img src=x onerror=document.title='XSS'>"

@@ -64,16 +64,11 @@ class Model:
         return [graph.indices.nbytes, graph.data.nbytes, weights.data.nbytes]
 
     @cached_property
-    def measure(self) -> MapSettled:
-        """Measures the neighbours kept; the rule for stopping, if it does so too."""
-        stop = self.training.stop
-        return stop if isinstance(stop, MapSettled) else MapSettled(self.graph)
-
-    @cached_property
     def entropy(self) -> float:
         """H(P), NaN for models that have none."""
         # It takes a pass over the graph, which the rule for stopping has made already.
-        known = self.measure.floor
+        stop = self.training.stop
+        known = stop.floor if isinstance(stop, MapSettled) else 0.0
         return float(known or getattr(self.training.objective, "entropy", np.nan))
 
     def divergence(self, attraction: float, repulsion: float) -> float | None:
