@@ -11,6 +11,11 @@ const MEANINGS: Record<string, string> = {
   "trust:changed": "Of each point’s 15 nearest neighbours on one map, how many are not so on the other.",
 };
 
+/** While values are computed, which takes seconds for many points. */
+export function showWaiting(parent: HTMLElement): void {
+  replace(parent, h("p", { className: "ck-hint", role: "status" }, "Computing the colours…"));
+}
+
 export function showLegend(
   parent: HTMLElement,
   coloring: Coloring,

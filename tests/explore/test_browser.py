@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import threading
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import closeknit as ck
-from closeknit.explore import open_file
+from closeknit.explore import answers, open_file
 from closeknit.explore.server import serving
 
 ROOT = Path(__file__).parents[2]
@@ -314,6 +315,23 @@ def test_keys_show_the_point_in_the_middle(page):
     page.keyboard.press("Enter")
     page.wait_for_selector(f'.ck-neighbors h3:has-text("Neighbours of {name}")')
     assert "The 10 nearest of 90 neighbours." in page.locator(".ck-neighbors").inner_text()
+
+
+def test_waiting_for_colours_is_said(page, monkeypatch):
+    """Trust takes seconds of many points; until it comes, the page says that it will."""
+    go_on = threading.Event()
+    slow = answers.neighbors_kept
+
+    def kept(*arguments):
+        assert go_on.wait(60)
+        return slow(*arguments)
+
+    monkeypatch.setattr(answers, "neighbors_kept", kept)
+    page.get_by_label("Colour by").select_option("trust:kept")
+    page.wait_for_selector("text=Computing the colours…")
+    go_on.set()
+    page.wait_for_selector(".ck-bar")
+    assert page.locator("text=Computing the colours…").count() == 0
 
 
 def test_two_maps_say_which_is_which(page):

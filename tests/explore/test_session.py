@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import closeknit as ck
 from closeknit.exceptions import ModelError
@@ -183,6 +184,14 @@ def test_the_share_of_neighbours_kept_is_the_mean_of_those_of_the_points(running
     assert engine.frame.kept == neighbor_recall(engine.neighbors, engine.positions, 15)
     shares = neighbors_kept(engine.neighbors.indices, engine.positions)
     assert engine.frame.kept == pytest.approx(shares.mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+def test_a_first_look_shows_columns_that_vary(form):
+    """The first columns of pictures are often their empty margin: all points in one place."""
+    X = np.random.default_rng(0).normal(size=(2500, 5)) * [0.0, 1.0, 0.0, 7.0, 0.1]
+    session = open_data(form(X))
+    np.testing.assert_array_equal(session.engine.positions, X[:, [1, 3]])
 
 
 def test_an_unknown_metric_is_refused_at_once():

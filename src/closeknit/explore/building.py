@@ -24,6 +24,9 @@ from closeknit.progress import poll
 
 __all__ = ["Builder", "Model", "first_look", "neighbors_for"]
 
+#: Rows, about, by which columns are compared.
+_LOOKED_AT = 1000
+
 #: Factors by which a map may be scaled for another model.
 _SCALES = 2.0 ** np.arange(-7.0, 4.0)
 
@@ -221,7 +224,17 @@ class Builder:
 
 
 def first_look(X: Any) -> NDArray[np.float64]:
-    """Something to see while neighbours are searched: two coordinates of the data."""
-    few = X[:, :2]
+    """Something to see while neighbours are searched: the two columns that vary most.
+
+    Examples
+    --------
+    >>> first_look(np.array([[0.0, 1.0, 5.0], [0.0, 3.0, 9.0]]))
+    array([[1., 5.],
+           [3., 9.]])
+    """
+    some = X[:: -(-X.shape[0] // _LOOKED_AT)].astype(np.float64)
+    squares = some.multiply(some) if hasattr(some, "multiply") else some * some
+    means, squares = (np.asarray(part.mean(axis=0)).ravel() for part in (some, squares))
+    few = X[:, np.sort(np.argsort(means**2 - squares, kind="stable")[:2])]
     few = np.asarray(few.toarray() if hasattr(few, "toarray") else few, dtype=np.float64)
     return few if few.shape[1] == 2 else np.column_stack([few, np.zeros(len(few))])
