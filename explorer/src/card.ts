@@ -15,8 +15,8 @@ export function showPoint(parent: HTMLElement, header: Header, payload: ArrayBuf
     parent,
     h("h3", {}, header.name),
     header.size && payload.byteLength ? thumbnail(header.size, payload) : null,
+    hidden > 0 && h("p", { className: "ck-hint" }, `${pairs.length} of ${shown(header.columns)} columns`),
     h("dl", {}, ...sigma, ...items),
-    hidden > 0 && h("p", { className: "ck-hint" }, `and ${shown(hidden)} more columns`),
   );
 }
 

@@ -168,6 +168,7 @@ export class MapView {
     on("pointerup", (event) => this.release(event));
     on("pointercancel", (event) => this.release(event));
     on("pointerleave", () => this.events.onHover(-1, 0, 0));
+    on("blur", () => this.leave());
     on("dblclick", () => this.fit());
     on("keydown", (event) => this.key(event));
     on("wheel", (event) => this.wheel(event), { passive: false });
@@ -280,6 +281,13 @@ export class MapView {
   private showMiddle(): void {
     this.marks.cursor = [this.camera.width / 2, this.camera.height / 2];
     this.hover(this.marks.cursor);
+  }
+
+  /** The keys go elsewhere: what they showed goes, but for a box that was begun. */
+  private leave(): void {
+    if (!this.marks.corner) this.marks.cursor = null;
+    this.events.onHover(-1, 0, 0);
+    this.redraw();
   }
 
   /** Move the cross with which keys draw a box. */

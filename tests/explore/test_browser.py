@@ -311,10 +311,12 @@ def test_keys_show_the_point_in_the_middle(page):
             break
         page.keyboard.press("ArrowDown" if _ % 2 else "ArrowUp")
     name = page.locator(".ck-tip h3").inner_text()
-    assert "more columns" in page.locator(".ck-tip").inner_text()
+    assert "12 of 66 columns" in page.locator(".ck-tip").inner_text()
     page.keyboard.press("Enter")
     page.wait_for_selector(f'.ck-neighbors h3:has-text("Neighbours of {name}")')
     assert "The 10 nearest of 90 neighbours." in page.locator(".ck-neighbors").inner_text()
+    page.get_by_label("Perplexity").focus()
+    page.locator(".ck-tip").wait_for(state="hidden")
 
 
 def test_waiting_for_colours_is_said(page, monkeypatch):
