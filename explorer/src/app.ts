@@ -87,6 +87,7 @@ export class App {
     if (!this.unanswered) this.panel.showParameters(state);
     this.element.dataset.stage = state.stage;
     showBusy(this.busy, state);
+    this.maps.describe(state.parameters);
     if (before?.level !== state.level) {
       this.panel.point.replaceChildren();
       this.chart.set([]);

@@ -5,7 +5,7 @@ import type { Header } from "./protocol";
 
 export function showBusy(parent: HTMLElement, state: Header): void {
   const words: Record<string, string> = {
-    "searching for neighbours": "Searching for neighbours. Until then, two columns of the data:",
+    "searching for neighbours": "Searching for neighbours. Until then, the two columns that vary most:",
     failed: `The map failed: ${state.error}`,
     disconnected: `Disconnected: ${state.error}. Reload the page to try again.`,
   };

@@ -2,7 +2,7 @@
 
 import { latest, type Client } from "./client";
 import { paint, type Coloring, type Scheme } from "./colors";
-import { showLegend } from "./legend";
+import { showLegend, showWaiting } from "./legend";
 import type { MapView } from "./view";
 
 const PLAIN: Scheme = { palette: ["#0072B2"], missing: "#C8C8C8", ramp: [0, 1], faint: 40 };
@@ -13,11 +13,13 @@ const FAINT: Record<string, number> = { light: 40, dark: 70 };
 // points it is seconds, in which the map would stand still.
 const TRUST_EVERY = 1500;
 const TRUST_COST = 5;
+const PATIENCE = 300; // milliseconds that users wait for colours without being told
 
 export class Colors {
   current: Coloring = { by: "", names: null, values: null };
   private schemes: Record<string, Scheme> = {};
   private theme = "light";
+  private shown = ""; // whose values the legend explains
   private refreshed = 0; // when values came last
   private cost = 0; // milliseconds that they took
 
@@ -67,6 +69,7 @@ export class Colors {
 
   show(coloring: Coloring): void {
     this.current = coloring;
+    this.shown = coloring.by;
     this.repaint();
     showLegend(this.legend, coloring, this.scheme, this.choose);
   }
@@ -89,12 +92,14 @@ export class Colors {
   private fetch = latest(async (by: string) => {
     let found: Coloring = { by, names: null, values: null };
     const begun = performance.now();
+    const waiting = setTimeout(() => by !== this.shown && showWaiting(this.legend), PATIENCE);
     this.refreshed = Infinity; // not again before these are here
     try {
       if (by) found = await this.ask(by);
     } catch (error) {
       this.failed((error as Error).message);
     }
+    clearTimeout(waiting);
     this.refreshed = performance.now();
     this.cost = this.refreshed - begun;
     if (this.by === by) this.show(found);

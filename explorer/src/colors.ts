@@ -57,7 +57,7 @@ export function viridis(share: number, [from, to]: [number, number] = [0, 1]): R
   ) as RGB;
 }
 
-/** The range that colours span: all but a hundredth of the values at either end. */
+/** The range that colours span: all but a hundredth of the values at either end, which look like the ends. */
 export function rangeOf(values: Float32Array): [number, number] {
   const step = Math.max(1, Math.floor(values.length / 20_000));
   const sample: number[] = [];

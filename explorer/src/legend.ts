@@ -11,6 +11,11 @@ const MEANINGS: Record<string, string> = {
   "trust:changed": "Of each point’s 15 nearest neighbours on one map, how many are not so on the other.",
 };
 
+/** While values are computed, which takes seconds for many points. */
+export function showWaiting(parent: HTMLElement): void {
+  replace(parent, h("p", { className: "ck-hint", role: "status" }, "Computing the colours…"));
+}
+
 export function showLegend(
   parent: HTMLElement,
   coloring: Coloring,
@@ -37,7 +42,12 @@ export function showLegend(
   } else {
     const numbers = values as Float32Array;
     const share = coloring.by === "trust:kept" || coloring.by === "trust:changed";
-    const [low, high] = rangeOf(numbers).map((end) => (share ? `${shown(100 * end, 3)} %` : shown(end)));
+    const range = rangeOf(numbers);
+    const beyond = [numbers.some((value) => value < range[0]), numbers.some((value) => value > range[1])];
+    const [low, high] = range.map((end, i) => {
+      const sign = beyond[i] ? ["≤ ", "≥ "][i] : "";
+      return sign + (share ? `${shown(100 * end, 3)} %` : shown(end));
+    });
     const bar = h("div", { className: "ck-bar", role: "img" });
     bar.setAttribute("aria-label", `Colours from ${low} to ${high}`);
     const stops = Array.from({ length: 9 }, (_, i) => css(viridis(i / 8, ramp)));

@@ -9,10 +9,17 @@ export class Maps {
   readonly element = h("div", { className: "ck-maps" });
   readonly moving: MapView;
   private pinned: MapView | null = null;
+  private caption = h("p", { className: "ck-caption", hidden: true });
 
   constructor(private events: ViewEvents) {
     this.moving = new MapView("Map of the points", events);
     this.element.append(this.moving.element);
+    this.moving.element.append(this.caption);
+  }
+
+  /** Say which map is which, as long as there are two. */
+  describe(parameters: Record<string, any>): void {
+    this.caption.textContent = `Now: ${describe(parameters)}`;
   }
 
   get all(): MapView[] {
@@ -35,13 +42,15 @@ export class Maps {
   pin(header: Header, payload: ArrayBuffer): void {
     this.pinned ??= this.add();
     this.pinned.show(positionsOf(header, payload));
-    this.pinned.element.nextElementSibling!.textContent = describe(header.parameters);
+    this.pinned.element.nextElementSibling!.textContent = `Pinned: ${describe(header.parameters)}`;
+    this.caption.hidden = false;
   }
 
   unpin(): void {
     this.pinned?.element.parentElement?.remove();
     this.pinned?.dispose();
     this.pinned = null;
+    this.caption.hidden = true;
     this.moving.fit();
   }
 
@@ -56,5 +65,8 @@ export class Maps {
 
 function describe(parameters: Record<string, any>): string {
   const names: Record<string, string> = { tsne: "t-SNE", ssne: "s-SNE", ee: "elastic embedding" };
-  return `${names[parameters.model]}, perplexity ${shown(parameters.perplexity, 3)}`;
+  const parts = [names[parameters.model], `perplexity ${shown(parameters.perplexity, 3)}`];
+  if (parameters.lam !== 1) parts.push(`exaggeration × ${shown(1 / parameters.lam, 2)}`);
+  if (parameters.model === "tsne" && parameters.dof !== 1) parts.push(`${shown(parameters.dof, 2)} degrees of freedom`);
+  return parts.join(", ");
 }

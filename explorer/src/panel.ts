@@ -157,7 +157,7 @@ export class Panel {
         h("div", { className: "ck-row" }, pin),
       ),
       section("Export", false, ...exportForm(this.actions.export, this.actions.code)),
-      h("p", { className: "ck-hint" }, "On the map: arrows move, + and − zoom, F fits, space plays, L, B and P choose what the pointer does."),
+      h("p", { className: "ck-hint" }, "On the map: arrows move, + and − zoom, F fits, Enter shows the neighbours of the point in the middle; space plays, . does one iteration, R restarts, U undoes; L, B and P choose what the pointer does. With the box, arrows and Enter set its corners."),
     ];
   }
 
@@ -205,7 +205,7 @@ export class Panel {
     const first = !this.columns;
     this.columns = key;
     fill(this.colors.input, options);
-    if (first && state.labels) this.chooseColor(options[1][0]);
+    if (first && state.first !== null) this.chooseColor(column(state.first)[0]);
   }
 
   chooseColor(by: string): void {
@@ -237,9 +237,10 @@ export class Panel {
     replace(this.numbers, ...rows.flatMap(([name, value, hint]) => [h("dt", { title: hint }, name), h("dd", {}, value)]));
   }
 
-  showFound(total: number | null, names: string[]): void {
+  showFound(total: number | null, names: string[], rings: number): void {
     const some = names.slice(0, 8).join(", ") + (names.length > 8 ? ", …" : "");
-    this.hits.textContent = total === null ? "" : total ? `${shown(total)} found: ${some}` : "Nothing found.";
+    const marked = total && total > rings ? `. Rings show the first ${shown(rings)}; Select takes all.` : "";
+    this.hits.textContent = total === null ? "" : total ? `${shown(total)} found: ${some}${marked}` : "Nothing found.";
   }
 
   say(words: string, alarming = false): void {

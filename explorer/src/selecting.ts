@@ -8,6 +8,8 @@ import type { Panel } from "./panel";
 import { bits, unbits } from "./positions";
 import { showSelection } from "./selection";
 
+const RINGS = 500; // more would cover the map
+
 export class Selecting {
   /** 1 for each point that is selected. */
   selected: Uint8Array | null = null;
@@ -65,11 +67,12 @@ export class Selecting {
     if (text) {
       const { header, payload } = await this.client.ask("search", { text: text.slice(0, 200) });
       this.found = new Uint32Array(payload);
-      this.panel.showFound(header.total, header.names);
+      this.panel.showFound(header.total, header.names, RINGS);
     } else {
-      this.panel.showFound(null, []);
+      this.panel.showFound(null, [], RINGS);
     }
-    this.maps.each((view) => view.setFound(this.found));
+    const ringed = this.found?.subarray(0, RINGS) ?? null;
+    this.maps.each((view) => view.setFound(ringed));
   }
 
   selectFound(): void {

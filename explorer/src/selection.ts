@@ -12,7 +12,7 @@ interface Line {
 
 export function showSelection(parent: HTMLElement, header: Header): void {
   if (!header.count) {
-    replace(parent, h("p", { className: "ck-hint" }, "Nothing is selected. Draw around points with the lasso or a box, or press a name of the legend."));
+    replace(parent, h("p", { className: "ck-hint" }, "Nothing is selected. Draw around points with the lasso or a box, or press a name of the legend. Hold Ctrl while drawing to add to what is selected."));
     return;
   }
   replace(
@@ -20,6 +20,7 @@ export function showSelection(parent: HTMLElement, header: Header): void {
     h("h3", {}, "What sets them apart"),
     summary(header.summary),
     h("h3", {}, header.rows.length < header.count ? `The first ${header.rows.length} rows of ${shown(header.count)}` : `${header.count} rows`),
+    header.hidden > 0 && h("p", { className: "ck-hint" }, `${shown(header.hidden)} more columns are not shown here; exported rows have all.`),
     rows(header.columns, header.rows),
   );
 }
@@ -28,7 +29,7 @@ function summary(lines: Line[]): HTMLElement {
   const cells = lines.map((line) => {
     const share = (value: number) => `${shown(100 * value, 3)} %`;
     const form = line.most === undefined ? (value: number) => shown(value) : share;
-    const name = line.most === undefined ? `mean ${line.name}` : `${line.name} is ${line.most}`;
+    const name = line.most === undefined ? `${line.name} (mean)` : `${line.name} is ${line.most}`;
     return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, form(line.inside)), h("td", {}, form(line.outside)));
   });
   const head = h("tr", {}, ...["", "selected", "others"].map((text) => h("th", { scope: "col" }, text)));

@@ -2,6 +2,7 @@
 
 import { Camera } from "./camera";
 import { h } from "./dom";
+import { ARROWS, keyOf } from "./keys";
 import { drawMarks, rectangle, type Lines, type Marks, type Place } from "./overlay";
 import { inside, nearest, type Positions } from "./positions";
 import { makeRenderer, pointSize, type Renderer } from "./renderer";
@@ -167,6 +168,7 @@ export class MapView {
     on("pointerup", (event) => this.release(event));
     on("pointercancel", (event) => this.release(event));
     on("pointerleave", () => this.events.onHover(-1, 0, 0));
+    on("blur", () => this.leave());
     on("dblclick", () => this.fit());
     on("keydown", (event) => this.key(event));
     on("wheel", (event) => this.wheel(event), { passive: false });
@@ -187,6 +189,7 @@ export class MapView {
     this.pointers.set(event.pointerId, this.place(event));
     this.dragged = 0;
     this.events.onHover(-1, 0, 0);
+    if (this.mode === "pan") this.marks.cursor = null;
     this.marks.outline = this.selecting(event) && this.pointers.size === 1 ? [this.place(event)] : [];
   }
 
@@ -253,27 +256,37 @@ export class MapView {
   }
 
   private key(event: KeyboardEvent): void {
-    const arrows: Record<string, Place> = {
-      ArrowLeft: [-1, 0],
-      ArrowRight: [1, 0],
-      ArrowUp: [0, -1],
-      ArrowDown: [0, 1],
-    };
-    const arrow = arrows[event.key];
+    const key = keyOf(event);
+    const arrow = ARROWS[key];
     if (arrow && this.mode === "pan") {
       this.camera.pan(-40 * arrow[0], -40 * arrow[1]);
+      this.showMiddle();
     } else if (arrow) {
       this.steer(arrow, event.shiftKey ? 4 : 20);
-    } else if (event.key === "Enter" && this.mode === "pan") {
-      this.events.onPick(this.pick([this.camera.width / 2, this.camera.height / 2]));
-    } else if (event.key === "Enter") {
+    } else if (key === "Enter" && this.mode === "pan") {
+      this.showMiddle();
+      this.events.onPick(this.pick(this.marks.cursor!));
+    } else if (key === "Enter") {
       this.setCorner(event.ctrlKey || event.metaKey);
-    } else if (event.key === "+" || event.key === "=") this.camera.zoom(1.25);
-    else if (event.key === "-") this.camera.zoom(0.8);
-    else if (event.key === "f" || event.key === "0") this.fit();
-    else if (event.key === "Escape" && this.marks.corner) this.marks.corner = null;
-    else if (!this.events.onKey(event.key)) return;
+    } else if (key === "+" || key === "=") this.camera.zoom(1.25);
+    else if (key === "-") this.camera.zoom(0.8);
+    else if (key === "f" || key === "0") this.fit();
+    else if (key === "Escape" && this.marks.corner) this.marks.corner = null;
+    else if (!this.events.onKey(key)) return;
     event.preventDefault();
+    this.redraw();
+  }
+
+  /** A cross where Enter looks for a point, and that point. */
+  private showMiddle(): void {
+    this.marks.cursor = [this.camera.width / 2, this.camera.height / 2];
+    this.hover(this.marks.cursor);
+  }
+
+  /** The keys go elsewhere: what they showed goes, but for a box that was begun. */
+  private leave(): void {
+    if (!this.marks.corner) this.marks.cursor = null;
+    this.events.onHover(-1, 0, 0);
     this.redraw();
   }
 

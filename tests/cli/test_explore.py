@@ -1,5 +1,6 @@
 """``closeknit explore``, as far as the address it prints."""
 
+import json
 import signal
 import subprocess
 import time
@@ -18,7 +19,9 @@ def first_lines(closeknit, *arguments):
         text=True,
     )
     try:
-        address = process.stdout.readline().split()[-1]
+        while (line := process.stdout.readline()) and not line.startswith("Exploring at"):
+            pass
+        address = line.split()[-1]
         deadline = time.monotonic() + 30
         while True:
             try:
@@ -52,12 +55,47 @@ def test_another_address_is_warned_of(closeknit, flowers):
     assert err.startswith("closeknit: warning: 127.0.0.2 can be reached from other machines")
 
 
+@pytest.fixture
+def announced(monkeypatch):
+    """Instead of a page that is served until Ctrl-C, one that is only announced."""
+
+    def serve(session, *, announce, **options):
+        announce("http://127.0.0.1:8000/?token=abc")
+
+    monkeypatch.setattr("closeknit.explore.serve", serve)
+
+
+def test_it_says_what_was_read(announced, in_process, flowers):
+    out = in_process("explore", flowers).stdout
+    for words in ("points", "features", "read with", "30, at most", "euclidean"):
+        assert words in out
+    assert out.endswith("Exploring at http://127.0.0.1:8000/?token=abc\nCtrl-C ends it.\n")
+
+
+def test_json_is_one_object_with_the_address(announced, in_process, flowers):
+    found = json.loads(in_process("explore", flowers, "--json").stdout)
+    assert found["address"] == "http://127.0.0.1:8000/?token=abc"
+    assert found["n_samples"] == 150
+
+
+def test_quiet_still_says_where(announced, in_process, flowers):
+    out = in_process("explore", flowers, "--quiet").stdout
+    assert out == "Exploring at http://127.0.0.1:8000/?token=abc\nCtrl-C ends it.\n"
+
+
+def test_a_perplexity_that_is_not_offered_is_warned_of(announced, in_process, flowers):
+    outcome = in_process("explore", flowers, "--perplexity", "200")
+    assert "--perplexity 200 is more than the page offers here, 49" in outcome.stderr
+    assert not in_process("explore", flowers, "--perplexity", "40").stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "saying"),
     [
         (["missing.csv"], "there is no such file"),
         (["flowers.csv", "--perplexity", "10,20"], "has one perplexity"),
-        (["flowers.csv", "--perplexity", "0.5"], "must lie between"),
+        (["flowers.csv", "--perplexity", "0.5"], "--perplexity 0.5 must be at least 1"),
+        (["flowers.csv", "--metric", "euclid"], "--metric euclid is unknown; choose one of"),
         (["flowers.csv", "--no-open", "--host", ""], "is no address; use 127.0.0.1"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import threading
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import closeknit as ck
-from closeknit.explore import open_file
+from closeknit.explore import answers, open_file
 from closeknit.explore.server import serving
 
 ROOT = Path(__file__).parents[2]
@@ -279,6 +280,73 @@ def test_keys_alone(page):
     stage(page, "running")
     page.keyboard.press(" ")
     stage(page, "paused")
+
+
+def test_keys_of_the_browser_stay_its_own(page):
+    """Ctrl-R reloads and Ctrl-P prints; letters count whether Caps Lock is on or not."""
+    page.locator(".ck-overlay").focus()
+    page.evaluate("""() => {
+      window.taken = [];
+      addEventListener("keydown", (event) => {
+        window.taken.push(event.defaultPrevented);
+        event.preventDefault();
+      });
+    }""")
+    lasso_mode = page.get_by_role("button", name="Lasso")
+    for key in ("Control+l", "Control+r", "Alt+l", "Meta+l"):
+        page.keyboard.press(key)
+    assert not any(page.evaluate("window.taken"))
+    assert lasso_mode.get_attribute("aria-pressed") == "false"
+    page.keyboard.press("Shift+L")
+    assert lasso_mode.get_attribute("aria-pressed") == "true"
+
+
+def test_keys_show_the_point_in_the_middle(page):
+    page.locator(".ck-overlay").focus()
+    page.keyboard.press("+")
+    for _ in range(60):  # until there is one
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_timeout(60)
+        if page.locator(".ck-tip").is_visible():
+            break
+        page.keyboard.press("ArrowDown" if _ % 2 else "ArrowUp")
+    name = page.locator(".ck-tip h3").inner_text()
+    assert "12 of 66 columns" in page.locator(".ck-tip").inner_text()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f'.ck-neighbors h3:has-text("Neighbours of {name}")')
+    assert "The 10 nearest of 90 neighbours." in page.locator(".ck-neighbors").inner_text()
+    page.get_by_label("Perplexity").focus()
+    page.locator(".ck-tip").wait_for(state="hidden")
+
+
+def test_waiting_for_colours_is_said(page, monkeypatch):
+    """Trust takes seconds of many points; until it comes, the page says that it will."""
+    go_on = threading.Event()
+    slow = answers.neighbors_kept
+
+    def kept(*arguments):
+        assert go_on.wait(60)
+        return slow(*arguments)
+
+    monkeypatch.setattr(answers, "neighbors_kept", kept)
+    page.get_by_label("Colour by").select_option("trust:kept")
+    page.wait_for_selector("text=Computing the colours…")
+    go_on.set()
+    page.wait_for_selector(".ck-bar")
+    assert page.locator("text=Computing the colours…").count() == 0
+
+
+def test_two_maps_say_which_is_which(page):
+    page.get_by_text("Compare", exact=True).click()
+    now = page.locator(".ck-caption")
+    assert now.is_hidden()
+    page.get_by_role("button", name="Pin this map").click()
+    slider = page.get_by_label("Exaggeration")
+    slider.press("End")
+    page.wait_for_selector('.ck-caption:has-text("exaggeration × 12")')
+    assert now.inner_text() == "Now: t-SNE, perplexity 30, exaggeration × 12"
+    pinned = page.locator(".ck-pinned figcaption")
+    assert pinned.inner_text() == "Pinned: t-SNE, perplexity 30"
 
 
 def test_names_from_files_are_text(page):

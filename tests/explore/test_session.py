@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import closeknit as ck
 from closeknit.exceptions import ModelError
@@ -143,6 +144,61 @@ def test_neighbours_of_a_point_come_with_their_affinities(running):
     np.testing.assert_allclose(header["affinities"], P[5].toarray().ravel()[found])
     assert header["affinities"] == sorted(header["affinities"], reverse=True)
     assert header["sigma"] == running.engine.sigmas[5]
+
+
+def test_search_finds_all_points_however_many():
+    """So that all of them can be selected."""
+    session = open_data(np.random.default_rng(0).normal(size=(1500, 3)))
+    header, found = ask(session, "search", text="1")
+    assert header["total"] == len(found) == sum("1" in str(i) for i in range(1500))
+
+
+def test_points_are_coloured_at_first_by_a_label_of_few_names(digits):
+    X, y, _ = digits
+    names = np.array([f"patient {i}" for i in range(len(X))], object)
+    assert Session(Table(X, tuple(map(str, range(64))))).state()["first"] is None
+    weight = np.linspace(50.0, 90.0, len(X))
+    for labels, first in [
+        ({"patient": names, "weight": weight, "digit": y}, "digit"),
+        ({"patient": names, "weight": weight}, "weight"),
+        ({"patient": names}, None),
+        ({"hospital": np.full(len(X), "north", object), "digit": y}, "digit"),
+    ]:
+        assert open_data(X, labels).state()["first"] == first
+
+
+def test_what_is_left_out_is_counted(running):
+    """A viewer with room for some columns and neighbours can say how many there are."""
+    assert ask(running, "point", index=0)[0]["columns"] == 66
+    header, lines = ask(running, "neighbors", index=0)
+    assert header["total"] == 90
+    assert len(header["names"]) == len(lines) == 60
+    running.select(np.arange(400) < 20)
+    header, _ = ask(running, "selection")
+    assert header["hidden"] + len(header["columns"]) == 67
+
+
+def test_the_share_of_neighbours_kept_is_the_mean_of_those_of_the_points(running):
+    """As trust has them and as `closeknit embed` says, not of the strongest edges of the graph."""
+    running.engine.play()
+    assert running.engine.wait(lambda: running.engine.settled)
+    engine = running.engine
+    assert engine.frame.kept == neighbor_recall(engine.neighbors, engine.positions, 15)
+    shares = neighbors_kept(engine.neighbors.indices, engine.positions)
+    assert engine.frame.kept == pytest.approx(shares.mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+def test_a_first_look_shows_columns_that_vary(form):
+    """The first columns of pictures are often their empty margin: all points in one place."""
+    X = np.random.default_rng(0).normal(size=(2500, 5)) * [0.0, 1.0, 0.0, 7.0, 0.1]
+    session = open_data(form(X))
+    np.testing.assert_array_equal(session.engine.positions, X[:, [1, 3]])
+
+
+def test_an_unknown_metric_is_refused_at_once():
+    with pytest.raises(ValueError, match="metric='euclid' is unknown; choose"):
+        open_data(np.eye(9), metric="euclid")
 
 
 def test_search_finds_ids_and_labels(running, digits):

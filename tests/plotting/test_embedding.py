@@ -40,6 +40,21 @@ def color_at(ax, Y):
     return np.array([where[tuple(xy)] for xy in Y.tolist()])
 
 
+def test_long_names_leave_room_for_the_map():
+    """They go on several lines; before, two of them left half of the picture for the points."""
+    names = np.array(["scan A (hospital, building 4, a very long name)", "scan B"])
+    figure = Figure(figsize=(8.0, 7.0), layout="constrained")
+    axes = plot_embedding(
+        np.random.default_rng(0).normal(size=(40, 2)), names[np.arange(40) % 2], figure.subplots()
+    )
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert " ".join(texts[0].split("\n")) == names[0]
+    assert max(map(len, texts[0].split("\n"))) <= 26
+    assert texts[1] == "scan B"
+    figure.draw_without_rendering()
+    assert axes.get_position(original=False).width > 0.6
+
+
 def legend_of(ax):
     legend = ax.get_legend()
     names = [text.get_text() for text in legend.get_texts()]

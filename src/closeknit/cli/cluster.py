@@ -119,7 +119,7 @@ class Cluster(AffinityCommand, DataCommand):
         X = np.asarray(X.toarray() if sparse.issparse(X) else X)
         figure = out.new_figure((8.0, 7.0))
         axes = figure.add_subplot()
-        plot_embedding(X, estimator.labels_, ax=axes)
+        plot_embedding(X, estimator.labels_, ax=axes, color_title="cluster")
         axes.set_title(f"Clusters of {self.path.name}{projection}")
         out.save_figure(figure, path)
 

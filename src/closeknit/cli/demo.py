@@ -98,7 +98,7 @@ def _draw(model: Any, digits: NDArray[Any]) -> Figure:
 
     figure = out.new_figure((16.0, 5.0))
     embedding, bandwidths, curve = figure.subplots(1, 3)
-    plot_embedding(model.embedding_, digits, ax=embedding)
+    plot_embedding(model.embedding_, digits, ax=embedding, color_title="digit")
     embedding.set_title("t-SNE of scikit-learn's digits")
     plot_sigmas(model.embedding_, model.affinity_estimator_.sigmas_, ax=bandwidths)
     bandwidths.set(xticks=[], yticks=[])  # framed as the map beside it
@@ -108,6 +108,7 @@ def _draw(model: Any, digits: NDArray[Any]) -> Figure:
     last = model.path_.results[-1]
     if len(last.history):  # not interrupted before the first evaluation
         plot_history(last, ax=curve, above=model.objective_ - model.kl_divergence_)
+        curve.set_xlim(left=float(last.history.iteration[0]))  # it begins where the stage does
     curve.set(title="learning curve after early exaggeration", ylabel="KL(P‖Q)")
     return figure
 

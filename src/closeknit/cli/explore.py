@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
-from closeknit.cli.command import option
+from closeknit.cli.command import Fact, option
 from closeknit.cli.data import DataCommand
 from closeknit.cli.neighborhood import PerplexityCommand, perplexity_option
 from closeknit.cli.preparation import Preparation
@@ -60,17 +61,41 @@ class Explore(PerplexityCommand, DataCommand):
             report("reading")
             if self.path.suffix.lower() == ".closeknit":  # which brings parameters of its own
                 session = open_file(self.path, n_jobs=self.n_jobs)
+                facts = [
+                    Fact("input", "", self.path),
+                    Fact("n_samples", "points", session.table.n_samples),
+                ]
             else:
-                session = self._open_table()
-        serve(session, host=self.host, port=self.port, browse=self.open_page)
+                session, facts = self._open_table()
+        serve(
+            session,
+            host=self.host,
+            port=self.port,
+            browse=self.open_page,
+            announce=lambda address: self._announce(session, facts, address),
+        )
 
-    def _open_table(self) -> Any:
+    def _announce(self, session: Any, facts: list[Fact], address: str) -> None:
+        """Say what is explored, and where; the address also if nothing else is to be printed."""
+        given, most = session.engine.parameters.perplexity, session.engine.max_perplexity
+        facts = [
+            *facts,
+            Fact("perplexity", "perplexity", given, words=f"{given:g}, at most {most:g}"),
+            Fact("metric", "metric", session.options["metric"]),
+            Fact("address", "", address),
+        ]
+        self.summarize(f"Exploring {self.path}", facts)
+        if not self.json:
+            print(f"Exploring at {address}\nCtrl-C ends it.")
+        sys.stdout.flush()
+
+    def _open_table(self) -> tuple[Any, list[Fact]]:
         from closeknit.explore import Parameters, open_data
 
         parameters = Parameters(perplexity=self.single_perplexity("the explorer"))
         table = self.read()
         prepared = self.preparation(table)
-        return open_data(
+        session = open_data(
             prepared(table),
             parameters=parameters,
             max_perplexity=self.max_perplexity,
@@ -80,6 +105,13 @@ class Explore(PerplexityCommand, DataCommand):
             n_jobs=self.n_jobs,
             random_state=self.seed,
         )
+        offered = session.engine.parameters.perplexity
+        if "perplexity" in self.given and parameters.perplexity > offered:
+            self.warn(
+                f"perplexity={parameters.perplexity:g} is more than the page offers here, "
+                f"{offered:g}: at most --max-perplexity, and a third of the other points"
+            )
+        return session, [*self.data_facts(table), *prepared.facts]
 
     def _code(self, prepared: Preparation) -> str:
         """The statements that read and prepare the data."""

@@ -47,7 +47,6 @@ TRUST = {
 
 _ROWS = 200
 _LINES = 60
-_FOUND = 500
 
 
 def set_parameters(session: Session, parameters: dict[str, Any], done: bool) -> Answer:
@@ -112,6 +111,7 @@ def point(session: Session, index: int) -> Answer:
         "index": index,
         "name": session.columns.identifier(row),
         "values": session.columns.describe(row),
+        "columns": len(session.columns.labels) + session.table.n_features,
         "sigma": None if engine.sigmas is None else _number(engine.sigmas[index]),
     }
     if session.images is not None:
@@ -137,12 +137,14 @@ def neighbors(session: Session, index: int) -> Answer:
     affinities = engine.builder.affinities_at(model.parameters.perplexity, index)
     nearest = neighbors.indices[index, : len(affinities)]
     # Nearest first, so that the affinities fall.
-    ends, shares = nearest[nearest >= 0][:_LINES], affinities[nearest >= 0][:_LINES]
+    nearest, affinities = nearest[nearest >= 0], affinities[nearest >= 0]
+    ends, shares = nearest[:_LINES], affinities[:_LINES]
     header = {
         "index": index,
         "name": session.columns.identifier(row),
         "sigma": _number(model.sigmas[index]),
         "affinities": shares.tolist(),
+        "total": len(nearest),
         "names": [session.columns.identifier(int(session.level.rows[i])) for i in ends],
     }
     return header, ends.astype(np.uint32)
@@ -160,7 +162,7 @@ def search(session: Session, text: str) -> Answer:
     hits[session.columns.search(text)] = True
     found = np.flatnonzero(hits[session.level.rows])
     names = [session.columns.identifier(int(session.level.rows[i])) for i in found[:_ROWS]]
-    return {"total": len(found), "names": names}, found[:_FOUND].astype(np.uint32)
+    return {"total": len(found), "names": names}, found.astype(np.uint32)
 
 
 def select(session: Session, payload: bytes) -> Answer:
@@ -185,6 +187,7 @@ def selection(session: Session) -> Answer:
     header = {
         "count": len(rows),
         "columns": ["id", *names],
+        "hidden": len(columns.labels) + columns.table.n_features - len(names),
         "rows": lines,
         "summary": summarize(columns, session.level.rows, inside),
     }

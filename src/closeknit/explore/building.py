@@ -24,6 +24,9 @@ from closeknit.progress import poll
 
 __all__ = ["Builder", "Model", "first_look", "neighbors_for"]
 
+#: Rows, about, by which columns are compared.
+_LOOKED_AT = 1000
+
 #: Factors by which a map may be scaled for another model.
 _SCALES = 2.0 ** np.arange(-7.0, 4.0)
 
@@ -64,16 +67,11 @@ class Model:
         return [graph.indices.nbytes, graph.data.nbytes, weights.data.nbytes]
 
     @cached_property
-    def measure(self) -> MapSettled:
-        """Measures the neighbours kept; the rule for stopping, if it does so too."""
-        stop = self.training.stop
-        return stop if isinstance(stop, MapSettled) else MapSettled(self.graph)
-
-    @cached_property
     def entropy(self) -> float:
         """H(P), NaN for models that have none."""
         # It takes a pass over the graph, which the rule for stopping has made already.
-        known = self.measure.floor
+        stop = self.training.stop
+        known = stop.floor if isinstance(stop, MapSettled) else 0.0
         return float(known or getattr(self.training.objective, "entropy", np.nan))
 
     def divergence(self, attraction: float, repulsion: float) -> float | None:
@@ -227,7 +225,17 @@ class Builder:
 
 
 def first_look(X: Any) -> NDArray[np.float64]:
-    """Something to see while neighbours are searched: two coordinates of the data."""
-    few = X[:, :2]
+    """Something to see while neighbours are searched: the two columns that vary most.
+
+    Examples
+    --------
+    >>> first_look(np.array([[0.0, 1.0, 5.0], [0.0, 3.0, 9.0]]))
+    array([[1., 5.],
+           [3., 9.]])
+    """
+    some = X[:: -(-X.shape[0] // _LOOKED_AT)].astype(np.float64)
+    squares = some.multiply(some) if hasattr(some, "multiply") else some * some
+    means, squares = (np.asarray(part.mean(axis=0)).ravel() for part in (some, squares))
+    few = X[:, np.sort(np.argsort(means**2 - squares, kind="stable")[:2])]
     few = np.asarray(few.toarray() if hasattr(few, "toarray") else few, dtype=np.float64)
     return few if few.shape[1] == 2 else np.column_stack([few, np.zeros(len(few))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,18 @@ class Columns:
     def names(self) -> list[str]:
         """What points can be coloured by."""
         return [*self.labels, *self.table.feature_names[:_MAX_FEATURES]]
+
+    @cached_property
+    def first(self) -> str | None:
+        """What to colour by at first: a label of few names, else one of numbers, if there are."""
+        numbers = None
+        for name in self.table.labels:
+            column = self.column(name)
+            if column.names is None:
+                numbers = numbers or name
+            elif 1 < len(column.names) < self.table.n_samples and not column.others:
+                return name
+        return numbers
 
     def raw(self, name: str) -> NDArray[Any]:
         """The column as it was read."""

@@ -27,11 +27,14 @@ from closeknit.explore.phase import Phase, training_of, without_factor
 from closeknit.explore.worker import Worker
 from closeknit.minimize import State, StopReason
 from closeknit.neighbors import Neighbors
+from closeknit.progress import listening
+from closeknit.quality import neighbor_recall
 
 __all__ = ["Engine"]
 
-#: Seconds between two measurements of the neighbours kept, at least, and in units of their cost.
-_PAUSE, _COST = 0.15, 20.0
+#: Seconds between two measurements of the neighbours kept, at least, and in units of their cost;
+#: and on how many points at most.
+_PAUSE, _COST, _SAMPLE = 0.15, 20.0, 2000
 #: Points from which on a factor of the graph takes longer than a user should wait: a map that goes
 #: on begins without one.
 MANY = 20_000
@@ -280,10 +283,12 @@ class Engine(Worker):
         now, (last, cost) = time.perf_counter(), self._measured
         if not force and now - last < max(_PAUSE, _COST * cost):
             return self.frame.kept
-        assert self.model is not None
-        share = self.model.measure.neighbors_kept(X)
+        assert self.neighbors is not None
+        k, n_jobs = min(15, self.neighbors.n_neighbors), self.builder.n_jobs
+        with listening(None):  # the search inside is not a stage of its own
+            share = neighbor_recall(self.neighbors, X, k, sample=_SAMPLE, n_jobs=n_jobs)
         self._measured = time.perf_counter(), time.perf_counter() - now
-        return float(share)
+        return share
 
     def _publish(self, frame: Frame) -> None:
         with self._wake:

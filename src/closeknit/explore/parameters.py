@@ -51,8 +51,10 @@ class Parameters:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ValueError(f"{name}={value!r} must be a number")
-            if not least <= value <= most:
-                raise ValueError(f"{name}={value!r} must lie between {least:g} and {most:g}")
+            if not value >= least:
+                raise ValueError(f"{name}={value!r} must be at least {least:g}")
+            if value > most:
+                raise ValueError(f"{name}={value!r} must be at most {most:g}")
             object.__setattr__(self, name, float(value))
 
     @classmethod

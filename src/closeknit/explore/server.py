@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from threading import Thread
@@ -196,7 +196,18 @@ def _make(session: Session, host: str, port: int) -> tuple[Any, socket.socket, s
     return uvicorn.Server(config), listening, page.guard.address
 
 
-def serve(session: Session, *, host: str = "127.0.0.1", port: int = 0, browse: bool = True) -> None:
+def _announce(address: str) -> None:
+    print(f"Exploring at {address}\nCtrl-C ends it.", flush=True)
+
+
+def serve(
+    session: Session,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    browse: bool = True,
+    announce: Callable[[str], object] = _announce,
+) -> None:
     """Serve a session as a page until Ctrl-C.
 
     Parameters
@@ -208,6 +219,8 @@ def serve(session: Session, *, host: str = "127.0.0.1", port: int = 0, browse: b
         0 takes any that is free.
     browse : bool, default=True
         Whether to open it in the browser.
+    announce : callable, optional
+        Called with the address before the page is served; by default it is printed.
     """
     server, listening, address = _make(session, host, port)
     if host not in _LOCAL:
@@ -216,7 +229,7 @@ def serve(session: Session, *, host: str = "127.0.0.1", port: int = 0, browse: b
             "encrypted; whoever learns the address below sees the data",
             file=sys.stderr,
         )
-    print(f"Exploring at {address}\nCtrl-C ends it.", flush=True)
+    announce(address)
     if browse:
         webbrowser.open(address)
     try:

@@ -16,7 +16,7 @@ from closeknit.explore.engine import Engine
 from closeknit.explore.parameters import Parameters
 from closeknit.explore.undo import Level, Pin, Snapshot, Undo
 from closeknit.io import Table
-from closeknit.neighbors import Neighbors, check_data
+from closeknit.neighbors import Neighbors, check_data, make_index
 
 __all__ = ["Session"]
 
@@ -73,6 +73,7 @@ class Session:
         random_state: int = 0,
     ) -> None:
         refuse_gaps(table)
+        make_index(metric)  # raises an error if it is unknown
         self.table = replace(table, X=check_data(table.X))
         n = table.n_samples
         if n < 4:
@@ -142,6 +143,7 @@ class Session:
             "metric": self.options["metric"],
             "columns": self.columns.names,
             "labels": len(self.columns.labels),
+            "first": self.columns.first,
             "images": self.images is not None,
             "pinned": None if pin is None else asdict(pin.parameters),
             "undo": undo,

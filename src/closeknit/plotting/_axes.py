@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ _DIRECTIONS = (
     "spectral-diagonal",
 )  # fmt: skip
 _ROWS = 20  # entries in one column of a legend
+_WIDTH, _LINES = 26, 3  # of a name in it, in characters and lines
 
 
 def axes_for(ax: Axes | None, projection: str | None = None) -> Axes:
@@ -87,7 +89,7 @@ def legend_beside(
     """Put a legend to the right of the axes, and make room for it unless the layout does."""
     legend = ax.legend(
         handles,
-        names,
+        [_in_lines(name) for name in names],
         title=title,
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
@@ -106,6 +108,18 @@ def legend_beside(
     place = ax.get_position(original=True)
     if 0.0 < excess < 0.8 * place.width:
         ax.set_position((place.x0, place.y0, place.width - excess, place.height))
+
+
+def _in_lines(name: str) -> str:
+    r"""A long name on several lines, so that the legend leaves room for the map.
+
+    Examples
+    --------
+    >>> _in_lines("CD14+ monocytes"), _in_lines("plasmacytoid dendritic cells, activated")
+    ('CD14+ monocytes', 'plasmacytoid dendritic\ncells, activated')
+    """
+    lines = wrap(name, _WIDTH, max_lines=_LINES, placeholder=" …")
+    return "\n".join(lines) if len(name) > _WIDTH else name
 
 
 def curve_styles(curves: int | Sequence[str]) -> list[dict[str, Any]]:
