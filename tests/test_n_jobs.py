@@ -10,6 +10,7 @@ from closeknit._threads import effective_n_jobs
 from closeknit.graphs import (
     EntropicSparsifier,
     KNNSparsifier,
+    ResistanceSparsifier,
     ViewerSparsifier,
     affinity_graph,
     symmetrize,
@@ -39,6 +40,9 @@ CALLS = {
     "entropic sparsifier": lambda: EntropicSparsifier(**FEW).fit(X),
     "nearest neighbours": lambda: KNNSparsifier(5, n_jobs=1).fit(X),
     "viewers": lambda: ViewerSparsifier(5, **FEW).fit(X),
+    "given weights": lambda: ck.TSNE(affinity="precomputed", **SHORT).fit(W),
+    "SNE": lambda: ck.SNE(**SHORT).fit(X),
+    "effective resistances": lambda: ResistanceSparsifier(**FEW).fit(X),
     "recall": lambda: ck.quality.neighbor_recall(X, X[:, :2], n_jobs=1),
 }
 CALLS |= {

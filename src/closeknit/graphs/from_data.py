@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def affinity_graph(
     names = [name for name in _PARAMETERS if hasattr(estimator, name)]
     parameters: dict[str, Any] = {name: getattr(estimator, name) for name in names} | changed
     affinity, n_jobs = parameters.pop("affinity", "entropic"), parameters.get("n_jobs", -1)
-    check = check_symmetric if symmetric else check_weights
+    check = partial(check_symmetric, n_jobs=n_jobs) if symmetric else check_weights
     if isinstance(affinity, str) and affinity == "precomputed":
         return check(X), None
     if isinstance(affinity, str) and affinity == "entropic":

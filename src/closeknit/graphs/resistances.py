@@ -66,7 +66,7 @@ def effective_resistances(
 
     if n_projections < 1:
         raise ValueError(f"n_projections={n_projections} must be at least 1")
-    W = check_symmetric(W, "resistances: weights")
+    W = check_symmetric(W, "resistances: weights", n_jobs=n_jobs)
     random = check_random_state(random_state)
     L = laplacian(W)
     edges = sparse.coo_matrix(sparse.triu(W, k=1))

@@ -128,13 +128,16 @@ def check_weights(weights: Any, name: str = "affinities") -> csr_matrix:
     return W
 
 
-def check_symmetric(weights: Any, name: str = "affinities") -> csr_matrix:
+def check_symmetric(
+    weights: Any, name: str = "affinities", *, n_jobs: int | None = -1
+) -> csr_matrix:
     """Return weights as :func:`check_weights` does, if they are symmetric up to rounding.
 
     Parameters
     ----------
     weights, name
         As in :func:`check_weights`.
+    n_jobs : int or None, default=-1
 
     Returns
     -------
@@ -150,7 +153,7 @@ def check_symmetric(weights: Any, name: str = "affinities") -> csr_matrix:
     rows are distributions
     """
     W = check_weights(weights, name)
-    threads = effective_n_jobs(-1)
+    threads = effective_n_jobs(n_jobs)
     if W.nnz and _core.asymmetry(core_graph(W), threads) > 1e-10 * W.data.max():
         raise ValueError(
             f"{name} must be symmetric; use closeknit.graphs.symmetrize(P) for a matrix whose "

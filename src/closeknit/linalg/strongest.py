@@ -20,7 +20,7 @@ _STRONGEST = 255
 
 
 def strongest_entries(
-    weights: csr_matrix, n_neighbors: int | None, n_jobs: int | None = None
+    weights: csr_matrix, n_neighbors: int | None, n_jobs: int | None = -1
 ) -> Integers | None:
     """Return where the edges among the κ largest weights of either end are stored, or None for all.
 
@@ -30,7 +30,7 @@ def strongest_entries(
         Symmetric, in canonical format.
     n_neighbors : int or None
         κ; None keeps all. Of equal weights the neighbours of lower number are kept.
-    n_jobs : int or None, default=None
+    n_jobs : int or None, default=-1
 
     Returns
     -------
@@ -58,7 +58,7 @@ def sample_entries(
     weights: csr_matrix,
     n_neighbors: int | None,
     random_state: int = 0,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> tuple[Integers, NDArray[np.float32]] | None:
     """Draw edges whose Laplacian is, on average, that of the whole graph; None stands for all.
 
@@ -75,7 +75,7 @@ def sample_entries(
         None keeps all.
     random_state : int, default=0
         The same number gives the same edges, on any number of threads.
-    n_jobs : int or None, default=None
+    n_jobs : int or None, default=-1
 
     Returns
     -------
@@ -238,7 +238,7 @@ def take_entries(
 
 
 def thin(
-    weights: csr_matrix, n_neighbors: int = N_NEIGHBORS, *, n_jobs: int | None = None
+    weights: csr_matrix, n_neighbors: int = N_NEIGHBORS, *, n_jobs: int | None = -1
 ) -> csr_matrix:
     """Keep the strongest edges of each point, and all edges between the components they form.
 
@@ -251,7 +251,7 @@ def thin(
         Symmetric and not negative.
     n_neighbors : int, default=10
         Edges that each point keeps at least.
-    n_jobs : int or None, default=None
+    n_jobs : int or None, default=-1
 
     Returns
     -------

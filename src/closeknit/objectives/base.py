@@ -170,7 +170,7 @@ class Objective(ABC):
         n_jobs: int | None = -1,
         check: bool = True,
     ):
-        W = check_symmetric(affinities) if check else affinities
+        W = check_symmetric(affinities, n_jobs=n_jobs) if check else affinities
         self.repulsion: Repulsion = ExactRepulsion(n_jobs) if repulsion is None else repulsion
         if self.unit_sum:
             if not W.nnz:

@@ -56,7 +56,9 @@ class SNE(Objective):
         with np.errstate(divide="ignore"):
             P = sparse.diags(np.where(sums > 0.0, 1.0 / sums, 0.0)) @ P
         self.conditional = sparse.csr_matrix(P)
-        super().__init__(symmetrize(P), repulsion=repulsion, n_jobs=n_jobs, check=False)
+        super().__init__(
+            symmetrize(P, n_jobs=n_jobs), repulsion=repulsion, n_jobs=n_jobs, check=False
+        )
 
     @property
     def entropy(self) -> float:

@@ -123,7 +123,10 @@ def _weighted(weights: Any, shape: tuple[int, ...], n_jobs: int | None) -> Repul
     """Return sums with the given weights, once these are checked."""
     is_sparse = sparse.issparse(weights)
     name = "repulsive_weights"
-    w = check_symmetric(weights, name) if is_sparse else np.array(real_array(weights, name))
+    if is_sparse:
+        w = check_symmetric(weights, name, n_jobs=n_jobs)
+    else:
+        w = np.array(real_array(weights, name))
     if w.shape != shape or w.ndim != 2 or w.shape[0] != w.shape[1]:
         raise ValueError(
             f"repulsive_weights must be square and of the affinities' shape {shape}, got {w.shape}"
