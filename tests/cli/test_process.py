@@ -114,6 +114,29 @@ def test_with_stdout_closed_a_table_for_it_is_an_error(closeknit, flowers):
     assert done.stderr == "closeknit: cannot write to stdout: it is closed; name a file\n"
 
 
+@pytest.fixture
+def _only_ascii(monkeypatch):
+    """Streams as in a container without a locale."""
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+
+
+@pytest.mark.usefixtures("_only_ascii")
+def test_what_the_terminal_cannot_show_is_escaped(closeknit, flowers):
+    flowers = flowers.rename(closeknit.folder / "größe.csv")
+    done = closeknit("embed", flowers.name, "--method", "ee", "--max-iter", 2).succeeds()
+    assert done.stdout.isascii()
+    assert r"gr\xf6\xdfe.csv" in done.stdout
+    closeknit("embed", "größen.csv").fails(1, saying=r"cannot read gr\xf6\xdfen.csv")
+
+
+@pytest.mark.usefixtures("_only_ascii")
+def test_a_table_on_stdout_is_utf_8_everywhere(closeknit, flowers):
+    text = flowers.read_text("utf-8")
+    flowers.write_text(text.replace("setosa", "blüte"), "utf-8")
+    done = closeknit("embed", flowers, "-o", "-", "--max-iter", 2).succeeds()
+    assert done.stdout.count("blüte") == text.count("setosa") == 50
+
+
 @posix
 def test_links_that_lead_back_to_themselves(closeknit, flowers):
     for name, target in (("one.csv", "two.csv"), ("two.csv", "one.csv")):

@@ -124,6 +124,10 @@ class Process:
         """Whether it says that there is a page."""
         return "Ctrl-C" in self.output.read_text()
 
+    def address(self):
+        """The address of that page."""
+        return self.output.read_text().split("Exploring at ")[1].split()[0]
+
     def end(self, number=None):
         """Send a signal, if any, and wait for the end."""
         before, sent = self.used(), time.monotonic()
@@ -189,7 +193,7 @@ def run_through(name, folder, temporary):
     process = Process(folder, temporary, COMMANDS[name])
     if name == SERVING:
         process.until(process.serves)
-        process.until(lambda: answers(process.output.read_text().split()[2]))
+        process.until(lambda: answers(process.address()))
     used = process.used()
     ended = process.end(signal.SIGINT if name == SERVING else None)
     assert ended.code == 0, ended.stderr

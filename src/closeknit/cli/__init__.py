@@ -26,14 +26,14 @@ def main() -> None:
     Afterwards signals have the system's default effect: the process is expected to end.
     """
     try:
-        from closeknit.cli.errors import reporting_errors, without_closed_streams
+        from closeknit.cli.errors import mend_streams, reporting_errors
         from closeknit.cli.signals import watch_signals
 
         watch_signals()
     except KeyboardInterrupt:
         print("closeknit: interrupted", file=sys.stderr)
         raise SystemExit(130) from None
-    without_closed_streams()
+    mend_streams()
     try:
         reporting_errors(_run)
     finally:

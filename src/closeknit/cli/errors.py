@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import Any
 
 from closeknit.cli import signals
@@ -57,11 +58,17 @@ class Interrupted(CommandError):
     exit_code = 130  # 128 + SIGINT, as shells report it
 
 
-def without_closed_streams() -> None:
-    """Replace streams that are closed, as after ``2>&-``: the next file would take their place."""
+def mend_streams() -> None:
+    r"""Replace streams that are closed, as after ``2>&-``: the next file would take their place.
+
+    Those that are open print what their encoding lacks as ``\u2016`` instead of failing.
+    """
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def reporting_errors(run: Callable[[], Any]) -> None:

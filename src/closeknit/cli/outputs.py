@@ -122,7 +122,9 @@ def write_rows(
     with TemporaryDirectory() as folder:
         copy = Path(folder, "stdout.csv")
         write_table(copy, X, columns=columns, **named)
-        sys.stdout.write(copy.read_text("utf-8"))
+        # A table is in UTF-8 wherever it goes.
+        sys.stdout.flush()
+        sys.stdout.buffer.write(copy.read_bytes())
 
 
 def _apart_from(columns: Sequence[str], taken: set[str | None]) -> list[str]:
