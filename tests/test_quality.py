@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier
 
 from closeknit.neighbors import Neighbors, find_neighbors
-from closeknit.quality import knn_accuracy, neighbor_recall, trustworthiness
+from closeknit.quality import knn_accuracy, neighbor_recall, neighbors_kept, trustworthiness
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,16 @@ def test_recall_is_the_share_of_common_neighbours(data, k, metric):
     X, Y, _ = data
     expected = recall_twin(X, Y, k, range(300), metric)
     assert neighbor_recall(X, Y, k, metric=metric) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_recall_is_the_mean_of_what_the_points_keep(data):
+    """Each point's share is the recall over a sample of that point alone."""
+    X, Y, _ = data
+    kept = neighbors_kept(X, Y, 10, n_jobs=1)
+    assert kept.mean() == pytest.approx(neighbor_recall(X, Y, 10), abs=1e-12)
+    for point in (0, 17, 299):
+        assert kept[point] == pytest.approx(recall_twin(X, Y, 10, [point]), abs=1e-12)
+    np.testing.assert_array_equal(neighbors_kept(find_neighbors(X, 12), Y, 10), kept)
 
 
 def test_recall_takes_known_neighbours_sparse_data_and_distances(data):

@@ -1,7 +1,8 @@
 """Measures of how faithful an embedding is, to the neighbours in the data and to labels.
 
-Every measure is an average over points, exact by default. For large data ask for a `sample`: the
-average is then taken over that many random points, each still compared with all the others.
+Measures of a whole map are averages over points, exact by default. For large data ask for a
+`sample`: the average is then taken over that many random points, each still compared with all the
+others. `neighbors_kept` has a number for each point.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from closeknit.neighbors import (
     seed_of,
 )
 
-__all__ = ["knn_accuracy", "neighbor_recall", "trustworthiness"]
+__all__ = ["knn_accuracy", "neighbor_recall", "neighbors_kept", "trustworthiness"]
 
 
 def neighbor_recall(
@@ -67,6 +68,7 @@ def neighbor_recall(
 
     See Also
     --------
+    neighbors_kept : The share of every point on its own.
     trustworthiness : Also looks at how far away the intruders are.
 
     Examples
@@ -77,21 +79,37 @@ def neighbor_recall(
     >>> neighbor_recall(X, 2 * X + 1), neighbor_recall(X, X[:, :1]) < 0.5
     (1.0, True)
     """
-    if not isinstance(X, Neighbors):
-        X = _check_rows(X, metric)
-    n_samples = X.n_samples if isinstance(X, Neighbors) else X.shape[0]
-    Y = _check_embedding(embedding, n_samples)
-    n_neighbors = check_n_neighbors(n_neighbors, n_samples, exclude_self=True)
-    queries = _queries(n_samples, sample, random_state)
-    if isinstance(X, Neighbors):
-        wanted = _known_neighbors(X, n_neighbors)[slice(None) if queries is None else queries]
-    else:
-        wanted = _neighbors_of(queries, X, n_neighbors, metric, n_jobs)
-    found = _neighbors_of(queries, Y, n_neighbors, "euclidean", n_jobs)
-    copies = _copies(X, metric)
-    if copies is not None:
-        wanted, found = (_occurrences(copies[near]) for near in (wanted, found))
-    return _shared(wanted, found, n_samples * n_neighbors) / wanted.size
+    counts = _counts_kept(X, embedding, n_neighbors, metric, sample, n_jobs, random_state)
+    return int(counts.sum()) / (len(counts) * n_neighbors)
+
+
+def neighbors_kept(
+    X: Any,
+    embedding: ArrayLike,
+    n_neighbors: int = 15,
+    *,
+    metric: str | Callable[..., float] = "euclidean",
+    n_jobs: int | None = -1,
+) -> NDArray[np.float64]:
+    """Share of its nearest neighbours that each point keeps: where to believe a map.
+
+    Parameters
+    ----------
+    X, embedding, n_neighbors, metric, n_jobs
+        As for :func:`neighbor_recall`, which is the mean of these shares.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> from closeknit.quality import neighbors_kept
+    >>> neighbors_kept([[0.0], [1.0], [3.0], [9.0]], [[0.0], [1.0], [3.0], [-0.5]], n_neighbors=1)
+    array([0., 1., 1., 0.])
+    """
+    counts = _counts_kept(X, embedding, n_neighbors, metric, None, n_jobs, None)
+    return counts / n_neighbors
 
 
 def trustworthiness(
@@ -216,6 +234,33 @@ def knn_accuracy(
     return right / len(near)
 
 
+def _counts_kept(
+    X: Any,
+    embedding: ArrayLike,
+    n_neighbors: int,
+    metric: Any,
+    sample: int | None,
+    n_jobs: int | None,
+    random_state: Any,
+) -> Integers:
+    """How many neighbours each point keeps, of all or of a sample."""
+    if not isinstance(X, Neighbors):
+        X = _check_rows(X, metric)
+    n_samples = X.n_samples if isinstance(X, Neighbors) else X.shape[0]
+    Y = _check_embedding(embedding, n_samples)
+    n_neighbors = check_n_neighbors(n_neighbors, n_samples, exclude_self=True)
+    queries = _queries(n_samples, sample, random_state)
+    if isinstance(X, Neighbors):
+        wanted = _known_neighbors(X, n_neighbors)[slice(None) if queries is None else queries]
+    else:
+        wanted = _neighbors_of(queries, X, n_neighbors, metric, n_jobs)
+    found = _neighbors_of(queries, Y, n_neighbors, "euclidean", n_jobs)
+    copies = _copies(X, metric)
+    if copies is not None:
+        wanted, found = (_occurrences(copies[near]) for near in (wanted, found))
+    return _shared(wanted, found, n_samples * n_neighbors)
+
+
 def _check_rows(X: Any, metric: Any) -> Any:
     """Return data, or a square matrix of distances."""
     if metric != "precomputed":
@@ -317,15 +362,16 @@ def _occurrences(near: Integers) -> Integers:
     return ordered * k + (place - began)
 
 
-def _shared(wanted: Integers, found: Integers, n_numbers: int) -> int:
-    """How many neighbours two lists have in common, summed over rows."""
-    total = 0
+def _shared(wanted: Integers, found: Integers, n_numbers: int) -> Integers:
+    """How many neighbours two lists have in common, for every row."""
+    counts = np.zeros(len(wanted), np.intp)
     for part in chunks(len(wanted), 64 * wanted.shape[1]):
-        row = np.arange(part.stop - part.start, dtype=np.int64)[:, None] * n_numbers
+        n_rows = part.stop - part.start
+        row = np.arange(n_rows, dtype=np.int64)[:, None] * n_numbers
         both = np.concatenate([row + wanted[part], row + found[part]], axis=1)
         both.sort(axis=1)
-        total += int(np.count_nonzero(both[:, 1:] == both[:, :-1]))
-    return total
+        counts[part] = np.count_nonzero(both[:, 1:] == both[:, :-1], axis=1)
+    return counts
 
 
 def _sum_of_excess_ranks(

@@ -125,7 +125,7 @@ def test_embeddings_take_several_scales(estimator):
         (np.array([5.0, 6.0]), "one number or a list of them, one per scale"),
         ([5, 0.5], "perplexity=0.5 must be at least 1"),
         ([5, "many"], "perplexity must be one number or a list of them"),
-        ([5, 200], "perplexity=200 needs more than 200 neighbours"),
+        ([5, 200], "perplexity=200 must be less than the number of other points"),
     ],
 )
 def test_bad_scales(perplexity, message):

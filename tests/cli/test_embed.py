@@ -152,7 +152,7 @@ def test_affinities_in_and_out(in_process, flowers, tmp_path):
         (["--plot", "map.png", "--dims", "4"], 2, "--plot cannot show --dims 4"),
         (["-o", "map.xlsx"], 1, "its ending is unknown"),
         (["-o", "missing/map.csv"], 1, "create the folder first"),
-        (["--perplexity", "500"], 1, "--perplexity 500 needs more than 500 neighbours"),
+        (["--perplexity", "500"], 1, "--perplexity 500 must be less than the number of"),
         (["--lam", "much"], 2, "--lam much is not a number"),
         (["--lam", "-1"], 1, "--lam -1.0 must be a finite number of at least 0"),
         (["--metric", "euclidian"], 1, "--metric euclidian is unknown"),
@@ -234,7 +234,7 @@ def test_why_it_stopped_in_words(closeknit, flowers):
     ("arguments", "saying"),
     [
         (["--perplexity", "nan"], "--perplexity nan must be at least 1"),
-        (["--perplexity", "inf"], "use more neighbours or a lower perplexity"),
+        (["--perplexity", "inf"], "must be less than the number of other points"),
         (["--metric", "nonsense"], "--metric nonsense is unknown; choose one of braycurtis"),
     ],
 )

@@ -26,7 +26,7 @@ BAD = [
     *(("perplexity", value, "must be one number or a list of them") for value in (None, "30")),
     *(("perplexity", value, "must be at least 1") for value in (0, -1, np.nan)),
     ("perplexity", [], "is empty; give one number"),
-    ("perplexity", 1e9, "use more neighbours or a lower perplexity"),
+    ("perplexity", 1e9, "must be less than the number of other points"),
     *(
         ("max_iter", value, f"max_iter={value!r} {INTEGER} 0")
         for value in (None, "9", -1, 2.5, np.nan)

@@ -366,7 +366,10 @@ def test_bad_parameters(sparsifier, options, message):
             EntropicSparsifier(threshold=0.1, sparsity=0.9),
             "each say how many edges",
         ),
-        (EntropicSparsifier(perplexity=200), "perplexity=200 needs more than 200 neighbours"),
+        (
+            EntropicSparsifier(perplexity=200),
+            "perplexity=200 must be less than the number of other points",
+        ),
         (KNNSparsifier(0), "n_neighbors=0 must be an integer of at least 1"),
         (KNNSparsifier(2.5), "n_neighbors=2.5 must be an integer"),
         (KNNSparsifier(150), "n_neighbors=150 needs at least 151 points, got n_samples = 150"),

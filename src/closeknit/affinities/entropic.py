@@ -229,6 +229,12 @@ class EntropicAffinities(BaseAffinities):
         k = self._count_neighbors(n_samples, math.ceil(3.0 * max(scales)))
         if auto:
             scales = [_suitable(k)]
+        others = n_samples - 1 + bool(self.include_self)
+        if max(scales) >= others > 1:
+            raise ValueError(
+                f"perplexity={max(scales):g} must be less than the number of other points, "
+                f"{others}; lower it, or use perplexity='auto', which is {_suitable(others):.2g}"
+            )
         check_perplexity(max(scales), 1, k + bool(self.include_self))
         several = isinstance(self.perplexity, list | tuple)
         self.perplexity_: float | list[float] = scales if several else scales[0]

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from closeknit.explore import exports
 from closeknit.explore.columns import summarize
+from closeknit.explore.divergence import divergence_terms
 from closeknit.explore.saving import save_session
 from closeknit.explore.session import Session
-from closeknit.explore.trust import divergence_terms, neighbors_changed, neighbors_kept
+from closeknit.progress import listening
+from closeknit.quality import neighbors_kept
 
 __all__ = [
     "TRUST",
@@ -88,19 +90,22 @@ def column(session: Session, name: str) -> Answer:
 
 
 def trust(session: Session, kind: str) -> Answer:
-    """How far to believe each point: see `closeknit.explore.trust`."""
+    """How far to believe each point: neighbours kept or changed, its term of the divergence."""
     engine = session.engine
     Y, model, neighbors = engine.frame.positions, engine.model, engine.neighbors
     if model is None or neighbors is None:
         raise ValueError("the neighbours are not known yet; wait a little")
-    if kind == "kept":
-        values = neighbors_kept(neighbors.indices, Y, engine.builder.n_jobs)
-    elif kind == "divergence":
-        values = divergence_terms(model.training.objective, Y)
-    elif session.pin is None:
-        raise ValueError("pin a map first; then colours can show what has changed since")
-    else:
-        values = neighbors_changed(session.pin.positions, Y, engine.builder.n_jobs)
+    k, n_jobs = min(15, neighbors.n_neighbors), engine.builder.n_jobs
+    values: NDArray[Any]
+    with listening(None):  # searches inside are not stages of their own
+        if kind == "kept":
+            values = neighbors_kept(neighbors, Y, k, n_jobs=n_jobs)
+        elif kind == "divergence":
+            values = divergence_terms(model.training.objective, Y)
+        elif session.pin is None:
+            raise ValueError("pin a map first; then colours can show what has changed since")
+        else:
+            values = 1.0 - neighbors_kept(session.pin.positions, Y, k, n_jobs=n_jobs)
     return {"names": None, "mean": float(values.mean())}, _finite(values)
 
 

@@ -101,7 +101,7 @@ class Page:
         channel = Channel(self.session, send)
         tasks: list[asyncio.Task[Any]] = []
         try:
-            await asyncio.to_thread(channel.__enter__)
+            await _in_thread(channel.__enter__)
             tasks = [
                 asyncio.create_task(_write(socket, outgoing)),
                 asyncio.create_task(_answer_all(socket, channel, requests)),
@@ -112,7 +112,7 @@ class Page:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await asyncio.to_thread(channel.__exit__)
+            await _in_thread(channel.__exit__)
             self._open -= 1
 
 
@@ -126,7 +126,7 @@ async def _answer_all(socket: Any, channel: Channel, requests: asyncio.Queue[Any
     while True:
         header, payload = await requests.get()
         try:
-            await asyncio.to_thread(channel.receive, header, payload)
+            await _in_thread(channel.receive, header, payload)
         except MessageError as error:
             await socket.close(_MALFORMED, str(error))
             return
@@ -154,6 +154,32 @@ async def _read(socket: Any, channel: Channel, requests: asyncio.Queue[Any]) -> 
         except MessageError as error:
             await socket.close(_MALFORMED, str(error))
             return
+
+
+async def _in_thread(call: Callable[..., object], *arguments: Any) -> None:
+    """Call in a thread that nobody waits for once the server ends, as `asyncio.to_thread` does."""
+    loop = asyncio.get_running_loop()
+    done = loop.create_future()
+
+    def deliver(error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        failure = None
+        try:
+            call(*arguments)
+        except BaseException as error:
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(deliver, failure)
+
+    Thread(target=run, name="closeknit-answer", daemon=True).start()
+    await done
 
 
 def _listen(host: str, port: int) -> socket.socket:
