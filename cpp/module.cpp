@@ -2,6 +2,10 @@
 #include "common/bindings_common.h"
 #include "common/dispatch.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace closeknit {
 
 void bind_neighbors(nb::module_& m);
@@ -13,6 +17,16 @@ void bind_objectives(nb::module_& m);
 void bind_minimize(nb::module_& m);
 void bind_embeddings(nb::module_& m);
 
+namespace {
+
+void trim_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+}  // namespace
+
 }  // namespace closeknit
 
 NB_MODULE(_core, m) {
@@ -22,6 +36,7 @@ NB_MODULE(_core, m) {
   m.def("simd", [] { return has_avx2() ? "avx2" : "baseline"; });
   m.def("refused_threads", &refused_threads);
   m.def("limit_new_threads", &limit_new_threads, "n"_a);
+  m.def("trim_memory", &trim_memory, nb::call_guard<nb::gil_scoped_release>());
   bind_linalg(m);  // first, since it has the type of graphs
   bind_neighbors(m);
   bind_affinities(m);

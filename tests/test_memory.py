@@ -1,11 +1,14 @@
 """Large arrays are made in memory of those that are gone, and never of those that are in use."""
 
+import os
+import platform
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from closeknit._memory import Recycler, empty, recycling
+from closeknit._memory import Recycler, empty, recycling, trim
 
 MANY = 2**20  # numbers of eight bytes: large enough to be recycled
 
@@ -49,3 +52,20 @@ def test_other_threads_take_no_part():
         thread.start()
         thread.join()
     assert found[0].base is None
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="others return memory by themselves")
+@pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="a sanitizer has an allocator of its own")
+def test_free_memory_between_used_pieces_goes_back_to_the_system():
+    def in_use():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    size, count = 100_000, 2_000
+    pieces = [np.ones(size, np.uint8) for _ in range(count)]
+    for i in range(count):
+        if i % 10:
+            pieces[i] = None
+    before = in_use()
+    trim()
+    assert in_use() < before - 0.5 * size * count
+    assert all(piece is None or piece.all() for piece in pieces)

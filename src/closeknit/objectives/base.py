@@ -19,6 +19,7 @@ from scipy.sparse import csr_matrix
 
 from closeknit import _core
 from closeknit._arrays import Array, Integers
+from closeknit._memory import trim
 from closeknit._threads import beside, effective_n_jobs
 from closeknit.kernels import Kernel
 from closeknit.linalg import (
@@ -253,6 +254,8 @@ class Objective(ABC):
         order = map_order(X)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
+        self._numbered = None  # its edges need not be there twice
+        trim()
         self._numbered = order, place, self._in_order(order, place, edges)
 
     def _in_order(self, order: Integers, place: Integers, edges: float) -> Attraction:
