@@ -14,6 +14,8 @@ export class Camera {
   height = 1;
   /** Whether the camera follows the map; until the user moves it. */
   follows = true;
+  /** The map's box, where the camera is going while it follows. */
+  target: Box | null = null;
 
   /** Pixels per unit at which a box fills the screen. */
   scaleOf({ low, high }: Box): number {
@@ -51,18 +53,24 @@ export class Camera {
   }
 
   pan(dx: number, dy: number): void {
+    this.arrive();
     this.x -= dx / this.scale;
     this.y += dy / this.scale;
-    this.follows = false;
   }
 
   /** Zoom by a factor, so that what is at a place of the screen stays there. */
   zoom(factor: number, x = this.width / 2, y = this.height / 2): void {
+    this.arrive();
     const [before, above] = this.toMap(x, y);
     this.scale *= factor;
     const [after, below] = this.toMap(x, y);
     this.x += before - after;
     this.y += above - below;
+  }
+
+  /** The user takes over: from where the camera is going, not from somewhere on the way. */
+  private arrive(): void {
+    if (this.follows && this.target) this.fit(this.target);
     this.follows = false;
   }
 }

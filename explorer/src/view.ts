@@ -61,6 +61,7 @@ export class MapView {
     }
     this.arrived = this.began = now;
     this.positions = positions;
+    this.camera.target = positions.box;
     this.renderer.setPositions(positions);
     if (others) {
       Object.assign(this.marks, { lines: null, found: null, marked: -1 });
@@ -68,6 +69,7 @@ export class MapView {
     }
     if (this.camera.follows && (others || calm.matches)) this.camera.fit(positions.box);
     this.onDrawn = drawn ?? null;
+    this.element.toggleAttribute("data-moving", true);
     this.redraw();
   }
 
@@ -130,7 +132,9 @@ export class MapView {
     const drawn = this.onDrawn;
     this.onDrawn = null;
     drawn?.();
-    if (share < 1 || !arrived) this.redraw();
+    const moving = share < 1 || !arrived;
+    this.element.toggleAttribute("data-moving", moving);
+    if (moving) this.redraw();
   }
 
   /** The share of the way that the camera goes in this frame: most of it in a quarter second. */

@@ -167,7 +167,12 @@ def test_perplexity_below_one_is_an_error(perplexity):
         ck.solve_bandwidths([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]], perplexity)
 
 
-@pytest.mark.parametrize("perplexity", [3.0, 3.5, 40.0, np.inf])
+def test_an_infinite_perplexity_is_an_error():
+    with pytest.raises(ValueError, match="perplexity=inf must be a number of neighbours"):
+        ck.solve_bandwidths([[0.0, 1.0, 2.0]] * 2, [2.0, np.inf])
+
+
+@pytest.mark.parametrize("perplexity", [3.0, 3.5, 40.0])
 def test_perplexity_of_the_neighbours_or_more_names_both_numbers(perplexity):
     """K ≥ k is an error that names K and k."""
     with pytest.raises(ValueError, match=rf"perplexity={perplexity:g} .*got 3;"):

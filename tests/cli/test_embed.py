@@ -234,7 +234,7 @@ def test_why_it_stopped_in_words(closeknit, flowers):
     ("arguments", "saying"),
     [
         (["--perplexity", "nan"], "--perplexity nan must be at least 1"),
-        (["--perplexity", "inf"], "must be less than the number of other points"),
+        (["--perplexity", "inf"], "--perplexity inf must be a number of neighbours; lower it"),
         (["--metric", "nonsense"], "--metric nonsense is unknown; choose one of braycurtis"),
     ],
 )

@@ -731,6 +731,7 @@ def test_every_function_and_class_has_a_call():
     without_arguments = {
         "simd",
         "refused_threads",
+        "trim_memory",
         "ApproximateCholesky.order",
         "ApproximateCholesky.columns",
     }

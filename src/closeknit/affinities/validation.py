@@ -99,6 +99,8 @@ def check_perplexity(perplexity: float | ArrayLike, n: int, k: int) -> Array:
             f"perplexity={values[~(values >= 1.0)][0]:g} must be at least 1: "
             "it is the effective number of neighbours"
         )
+    if np.isinf(values).any():
+        raise ValueError("perplexity=inf must be a number of neighbours; lower it")
     if (values >= k).any():
         raise ValueError(
             f"perplexity={values.max():g} needs more than {values.max():g} neighbours per point, "
