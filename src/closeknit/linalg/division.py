@@ -26,6 +26,7 @@ def divide(
         The points in an order in which neighbours are near each other, as on a map
         (:func:`map_order`).
     n_parts : int
+        As many as there are points, if that is fewer.
     n_jobs : int or None, default=-1
 
     Returns
@@ -45,5 +46,5 @@ def divide(
     """
     n = len(order)
     parts = np.empty(n, dtype=np.int32)
-    parts[order] = np.arange(n) * n_parts // max(n, 1)
+    parts[order] = np.arange(n) * min(n_parts, n) // max(n, 1)
     return parts, _core.mark_border(core_graph(weights), parts, effective_n_jobs(n_jobs))
