@@ -69,7 +69,7 @@ export class MapView {
     }
     if (this.camera.follows && (others || calm.matches)) this.camera.fit(positions.box);
     this.onDrawn = drawn ?? null;
-    this.element.toggleAttribute("data-moving", true);
+    this.element.toggleAttribute("data-moving", true); // for whoever waits for a still picture
     this.redraw();
   }
 
