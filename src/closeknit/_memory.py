@@ -103,7 +103,7 @@ def empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 def trim() -> None:
     """Return memory that is free, but kept for later, to the system; only glibc keeps much.
 
-    It keeps arrays of up to 32 MB on its heap, where those still in use keep the pages of those that
-    are gone from going back: over hundreds of iterations that becomes much of a process.
+    It keeps arrays of up to 32 MB on its heap, where those still in use keep the pages of those
+    that are gone from going back: over hundreds of iterations that becomes much of a process.
     """
     _core.trim_memory()

@@ -157,7 +157,7 @@ async def _read(socket: Any, channel: Channel, requests: asyncio.Queue[Any]) -> 
 
 
 async def _in_thread(call: Callable[..., object], *arguments: Any) -> None:
-    """Call in a thread of its own; unlike those of `asyncio.to_thread`, it does not delay the end."""
+    """Call in a thread that, unlike those of `asyncio.to_thread`, does not delay the end."""
     loop = asyncio.get_running_loop()
     done = loop.create_future()
 
